@@ -1,0 +1,1 @@
+"""Declarative context compaction for LLM agents."""

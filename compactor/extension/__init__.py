@@ -1,0 +1,1 @@
+"""What can be plugged in, and the host that does it."""

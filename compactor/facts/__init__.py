@@ -1,0 +1,1 @@
+"""Recognisers of what later turns lean on."""

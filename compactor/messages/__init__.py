@@ -1,0 +1,1 @@
+"""The conversation as values, and the formats it comes in."""

@@ -1,0 +1,1 @@
+"""The provider shapes: the only code that knows them."""

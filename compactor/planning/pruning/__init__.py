@@ -1,0 +1,1 @@
+"""The pruners: make messages smaller without a model."""

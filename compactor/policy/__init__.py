@@ -1,0 +1,1 @@
+"""Policies: what they may say, how they are read and found."""

@@ -1,0 +1,1 @@
+"""Public test kit: scripted summarisers, transcript builders, YAML golden cases."""

@@ -1,0 +1,1 @@
+"""Counting tokens, and how large a model's window is."""

@@ -1,0 +1,1 @@
+"""Shipped with Compactor: the plugins that users copy."""

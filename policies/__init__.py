@@ -1,0 +1,1 @@
+"""Shipped with Compactor: the policies that users copy."""

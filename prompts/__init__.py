@@ -1,0 +1,1 @@
+"""Shipped with Compactor: the prompts that users copy."""
