@@ -1,1 +1,1 @@
-"""Shipped with Compactor: the policies that users copy."""
+"""The policies that come with Compactor, as users read and copy them."""

@@ -1,6 +1,6 @@
 """What an extension provides: counters, pruners, summarisers and formats."""
 
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -61,18 +61,24 @@ class Pruner(Protocol):
 class SummaryRequest:
     """Everything that a summariser may need; most use ``prompt`` alone.
 
-    ``prompt`` is the rendered prompt, complete. The rest is what it was made from, for summarisers that work
-    without a model: ``folded`` are the messages that will be replaced, ``previous`` the summary to update,
-    ``budget_tokens`` the size to aim at (as ``counter`` counts), ``sections`` the headings to fill.
+    The rest is what the prompt is made from, for summarisers that work without a model: ``folded`` are the
+    messages that will be replaced, ``previous`` the summary to update, ``budget_tokens`` the size to aim at (as
+    ``counter`` counts), ``sections`` the headings to fill. ``write_prompt`` writes the prompt when it is first
+    asked for: a summariser without a model does not pay for it.
     """
 
-    prompt: str
+    write_prompt: Callable[[], str]
     folded: tuple[Message, ...]
     previous: str | None
     sections: tuple[Section, ...]
     budget_tokens: int
     counter: Counter
     focus: str | None = None
+
+    @property
+    def prompt(self) -> str:
+        """The complete prompt for a model."""
+        return self.write_prompt()
 
 
 @dataclass(frozen=True, slots=True)

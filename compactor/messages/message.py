@@ -12,6 +12,7 @@ from typing import Any
 Raw = Mapping[str, Any]
 
 SYSTEM_ROLES = frozenset({"system", "developer"})
+RESULT_ROLES = frozenset({"tool", "function"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,11 @@ class Message:
     @property
     def is_system(self) -> bool:
         return self.role in SYSTEM_ROLES
+
+    @property
+    def is_result(self) -> bool:
+        """Whether the message holds tool results and nothing else that a model could answer."""
+        return self.role in RESULT_ROLES
 
     @property
     def text(self) -> str:

@@ -1,1 +1,1 @@
-"""Policies: what they may say, how they are read and found."""
+"""Policies: what they may say, where they are found and how they are read."""

@@ -1,1 +1,1 @@
-"""The pruners: make messages smaller without a model."""
+"""The pruners that ship with the core: messages made smaller without a model."""

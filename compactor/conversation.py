@@ -1,0 +1,83 @@
+"""A conversation as a compaction sees it: parsed once, in order, without earlier summaries."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from compactor.errors import InputError
+from compactor.extension.protocols import Format
+from compactor.messages.earlier import Earlier, lift
+from compactor.messages.groups import gathered
+from compactor.messages.message import Message, Raw
+from compactor.state import CompactionState
+
+SYSTEM_INDEX = -1
+"""The index of a system prompt that was given apart: it stands before the message of index 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """``given`` are the messages as they came; ``ordered`` the same with late results behind their calls (``moved``
+    of them); ``messages`` the same without the summaries of earlier compactions, which are in ``earlier``.
+
+    ``count`` is how often the conversation was compacted so far.
+    """
+
+    raw: Sequence[Raw]
+    system: Any
+    tools: Sequence[Raw]
+    format: Format
+    given: tuple[Message, ...]
+    ordered: tuple[Message, ...]
+    messages: tuple[Message, ...]
+    moved: int
+    earlier: Earlier | None
+    count: int
+
+    @property
+    def fingerprint(self) -> str:
+        """The same for the same messages, another one for others."""
+        return fingerprint(self.raw)
+
+
+def read_conversation(
+    raw: Sequence[Raw], system: Any, tools: Sequence[Raw], state: CompactionState, formats: Sequence[Format]
+) -> Conversation:
+    """Parses a conversation. Raises ``InputError`` when no format fits.
+
+    The summary of an earlier compaction is taken from the transcript, which is what the model sees, and from the
+    state only where the transcript has none.
+    """
+    fitting = _fitting(raw, formats)
+    given = tuple(fitting.parse(message, index) for index, message in enumerate(raw))
+    if system is not None:
+        given = (fitting.parse({"role": "system", "content": system}, SYSTEM_INDEX), *given)
+    ordered, moved = gathered(given)
+    messages, earlier = lift(ordered)
+    if earlier is None and state.summary is not None:
+        earlier = Earlier(state.summary, state.count, len(messages), ())
+    count = max(state.count, earlier.count if earlier else 0)
+    return Conversation(raw, system, tools, fitting, given, ordered, messages, moved, earlier, count)
+
+
+def fingerprint(messages: Sequence[Raw]) -> str:
+    """A digest of messages as compact JSON."""
+    digest = hashlib.sha256()
+    for message in messages:
+        text = json.dumps(message, separators=(",", ":"), default=repr, skipkeys=True)
+        digest.update(text.encode("ascii"))
+    return digest.hexdigest()[:32]
+
+
+def _fitting(messages: Sequence[Any], formats: Sequence[Format]) -> Format:
+    if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Sequence):
+        raise InputError(f"expected a list of messages, got {type(messages).__name__}")
+    misfits = []
+    for candidate in formats:
+        misfit = candidate.misfit(messages)
+        if misfit is None:
+            return candidate
+        misfits.append(f"{candidate.name}: {misfit}")
+    raise InputError("these are no messages that Compactor reads; tried " + "; ".join(misfits))

@@ -1,0 +1,273 @@
+"""One compaction from start to end."""
+
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from compactor.assembly.frame import frame_summary
+from compactor.conversation import Conversation, read_conversation
+from compactor.extension.protocols import Counter, Summarizer, SummaryReply, SummaryRequest
+from compactor.messages.message import Raw
+from compactor.planning.limits import Limits
+from compactor.planning.plan import Plan, Task, make_plan
+from compactor.planning.trigger import Decision, decide, trigger_variables
+from compactor.policy.models import Policy
+from compactor.policy.overrides import Override
+from compactor.prepared import PolicySource, prepare
+from compactor.result import CompactionResult, Outcome, Report
+from compactor.state import CompactionState
+from compactor.steps import drive, drive_async
+from compactor.summarizing import chain
+from compactor.summarizing.functions import Function
+from compactor.summarizing.transcript import write_prompt
+from compactor.verdict import Case
+
+Steps = Generator[chain.Ask, SummaryReply | str, CompactionResult]
+
+FORCED = "forced"
+"""What stands for the trigger's name in a compaction that the caller forced."""
+
+
+class Compactor:
+    """Compacts conversations under one policy for one model. Holds no conversation: safe to share and to reuse."""
+
+    def __init__(
+        self,
+        policy: PolicySource = "default",
+        *,
+        model: str | None = None,
+        overrides: Sequence[Override] | Mapping[str, Any] = (),
+        summarizer: Summarizer | Function | None = None,
+        environ: Mapping[str, str] | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """``policy`` is a name, a file or a mapping; ``model`` the agent's model, for its window and encoding.
+
+        ``overrides`` are values for single keys (``{"threshold": 0.6}``); ``summarizer`` (an object or a function
+        ``(SummaryRequest) -> str``) is asked in place of the policy's own; ``environ`` stands in for
+        ``os.environ``; ``clock`` tells the seconds since the epoch, for cooldowns.
+
+        Raises ``PolicyError`` with every mistake in the policy.
+        """
+        self._ready = prepare(policy, model=model, overrides=overrides, summarizer=summarizer, environ=environ)
+        self._clock = clock
+
+    @property
+    def policy(self) -> Policy:
+        """The policy as it applies: merged and validated."""
+        return self._ready.policy
+
+    @property
+    def limits(self) -> Limits:
+        """The policy's numbers in tokens, for the model's window."""
+        return self._ready.limits
+
+    @property
+    def counter(self) -> Counter:
+        """The policy's counter."""
+        return self._ready.counter
+
+    def check(
+        self,
+        messages: Sequence[Raw],
+        *,
+        system: Any = None,
+        tools: Sequence[Raw] = (),
+        state: CompactionState | None = None,
+    ) -> Decision:
+        """Whether a compaction is due, by which rule and which numbers. Raises ``InputError``."""
+        conversation = self._read(messages, system, tools, state)
+        return self._decide(conversation, self._tokens(conversation))
+
+    def plan(
+        self,
+        messages: Sequence[Raw],
+        *,
+        system: Any = None,
+        tools: Sequence[Raw] = (),
+        state: CompactionState | None = None,
+    ) -> Plan:
+        """What a compaction would do, due or not; asks no summariser. Raises ``InputError``."""
+        conversation = self._read(messages, system, tools, state)
+        tokens = self._tokens(conversation)
+        return self._plan(conversation, self._decide(conversation, tokens), tokens)
+
+    def compact(
+        self,
+        messages: Sequence[Raw],
+        *,
+        system: Any = None,
+        tools: Sequence[Raw] = (),
+        state: CompactionState | None = None,
+        focus: str | None = None,
+        force: bool = False,
+    ) -> CompactionResult:
+        """Compacts a conversation if a trigger is true, or if ``force``.
+
+        ``messages`` are provider dictionaries and never changed; ``system`` is the system prompt where it is
+        given apart, ``tools`` the tool schemas of the request (they count). ``state`` is the one that the last
+        compaction of this conversation returned. ``focus`` tells the summariser what matters most.
+
+        Raises ``InputError`` when the messages cannot be read; whatever goes wrong after that is an outcome.
+        """
+        steps = self._steps(messages, system, tools, state, focus, force)
+        return drive(steps, lambda ask: ask.summarizer.summarize(ask.request))
+
+    async def acompact(
+        self,
+        messages: Sequence[Raw],
+        *,
+        system: Any = None,
+        tools: Sequence[Raw] = (),
+        state: CompactionState | None = None,
+        focus: str | None = None,
+        force: bool = False,
+    ) -> CompactionResult:
+        """As ``compact``, with the summarisers awaited."""
+        steps = self._steps(messages, system, tools, state, focus, force)
+        return await drive_async(steps, lambda ask: ask.summarizer.asummarize(ask.request))
+
+    def _read(
+        self, messages: Sequence[Raw], system: Any, tools: Sequence[Raw], state: CompactionState | None
+    ) -> Conversation:
+        return read_conversation(messages, system, tools, state or CompactionState(), self._ready.formats)
+
+    def _tokens(self, conversation: Conversation) -> int:
+        return self.counter.request(conversation.given, conversation.tools)
+
+    def _decide(self, conversation: Conversation, tokens: int) -> Decision:
+        variables = trigger_variables(
+            self.policy,
+            self.limits,
+            tokens=tokens,
+            message_count=len(conversation.given),
+            compaction_count=conversation.count,
+        )
+        return decide(self.policy, self._ready.rules, variables)
+
+    def _plan(self, conversation: Conversation, decision: Decision, tokens: int) -> Plan:
+        frame = frame_summary(
+            self._ready.templates, self.policy.assembly, "-", count=conversation.count + 1, anchored=True
+        )
+        return make_plan(
+            Task(
+                decision=decision,
+                messages=conversation.messages,
+                tools=conversation.tools,
+                earlier=conversation.earlier,
+                policy=self.policy,
+                limits=self.limits,
+                counter=self.counter,
+                pruners=self._ready.pruners,
+                tokens=tokens,
+                overhead=self.counter.text(frame),
+                count=conversation.count,
+            )
+        )
+
+    def _steps(
+        self,
+        messages: Sequence[Raw],
+        system: Any,
+        tools: Sequence[Raw],
+        state: CompactionState | None,
+        focus: str | None,
+        force: bool,
+    ) -> Steps:
+        """The one body of ``compact`` and ``acompact``: yields the calls of summarisers."""
+        state = state or CompactionState()
+        conversation = self._read(messages, system, tools, state)
+        tokens = self._tokens(conversation)
+        decision = self._decide(conversation, tokens)
+        if force:
+            decision = replace(decision, due=True, rule=FORCED, reason="forced by the caller")
+        case = Case(self._ready, conversation, state, self._report(conversation, decision, tokens))
+        if not decision.due:
+            return case.unchanged(Outcome.NOT_NEEDED, decision.reason)
+        if state.settled is not None and state.settled == conversation.fingerprint:
+            return case.unchanged(Outcome.NOTHING_TO_GAIN, "the conversation is unchanged since its last compaction")
+        with _Stopwatch() as planning:
+            plan = self._plan(conversation, decision, tokens)
+        case = case.with_plan(plan, planning.seconds)
+        if not plan.folded:
+            return case.pruned(plan)
+        with _Stopwatch() as summarizing:
+            answered = yield from chain.summaries(
+                self._ready.summarizers,
+                self._request(plan, focus),
+                replaced_tokens=self._replaced_tokens(plan),
+                waits=self.policy.summary.cooldown,
+                cooldowns=state.cooldowns,
+                now=self._clock(),
+            )
+        return case.with_answer(answered, summarizing.seconds).compacted(plan, answered)
+
+    def _request(self, plan: Plan, focus: str | None) -> SummaryRequest:
+        def write() -> str:
+            return write_prompt(
+                self.policy,
+                self._ready.templates,
+                plan.folded,
+                previous=plan.previous,
+                budget_tokens=plan.summary_tokens,
+                focus=focus,
+            )
+
+        return SummaryRequest(
+            write_prompt=cache(write),
+            folded=plan.folded,
+            previous=plan.previous,
+            sections=self.policy.summary.sections,
+            budget_tokens=plan.summary_tokens,
+            counter=self.counter,
+            focus=focus,
+        )
+
+    def _replaced_tokens(self, plan: Plan) -> int:
+        return self.counter.request(plan.folded) + self.counter.text(plan.previous or "")
+
+    def _report(self, conversation: Conversation, decision: Decision, tokens: int) -> Report:
+        """The report before anything was done."""
+        limits = self.limits
+        return Report(
+            policy=self.policy.name,
+            model=self._ready.model,
+            counter=self.policy.counter,
+            window=limits.window.tokens,
+            window_source=limits.window.source,
+            threshold_tokens=limits.threshold,
+            target_tokens=limits.target,
+            trigger=decision.rule,
+            messages_before=len(conversation.given),
+            messages_after=len(conversation.given),
+            tokens_before=tokens,
+            tokens_after=tokens,
+            compaction_count=conversation.count,
+            warnings=self._ready.warnings,
+        )
+
+
+def compact(messages: Sequence[Raw], policy: PolicySource = "default", **options: Any) -> CompactionResult:
+    """Compacts a conversation with a ``Compactor`` made for this call.
+
+    ``options`` are those of ``Compactor`` (``model``, ``overrides``, ``summarizer``) and of ``Compactor.compact``
+    (``system``, ``tools``, ``state``, ``focus``, ``force``). An agent that compacts more than once keeps a
+    ``Compactor`` instead.
+    """
+    call = {key: options.pop(key) for key in ("system", "tools", "state", "focus", "force") if key in options}
+    return Compactor(policy, **options).compact(messages, **call)
+
+
+class _Stopwatch:
+    """Measures the seconds that a block takes."""
+
+    seconds = 0.0
+
+    def __enter__(self) -> "_Stopwatch":
+        self._started = time.perf_counter()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.seconds = time.perf_counter() - self._started

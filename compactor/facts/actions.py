@@ -1,0 +1,111 @@
+"""Actions: what a tool call did, told from its name and arguments."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from compactor.facts.commands import command_of, looks_only, program_of
+from compactor.facts.paths import patched, path_argument, paths_in
+from compactor.facts.prose import clip, one_line
+
+_EDITOR_VERBS = {"view": "read", "create": "created", "str_replace": "edited", "insert": "edited", "undo_edit": "edited"}
+_FILE_VERBS = (
+    (re.compile(r"delete|remove|unlink", re.I), "deleted"),
+    (re.compile(r"write|create|save", re.I), "wrote"),
+    (re.compile(r"edit|replace|patch|update|insert|modif|append", re.I), "edited"),
+)
+# Names of tools that change something; all others are taken to look only.
+_EFFECT = re.compile(
+    r"(?:^|_)(?:add|apply|assign|book|buy|cancel|close|commit|copy|create|delete|deploy|edit|exchange|execute|insert|install|merge|modify"
+    r"|move|open|order|patch|pay|post|publish|push|put|remove|rename|replace|reply|return|run|save|send|set|start|stop|submit|transfer"
+    r"|update|upload|write)(?:$|_)"
+    r"|^(?:Edit|Write|MultiEdit|NotebookEdit|Bash)|(?:Create|Update|Write|Edit|Delete|Send|Cancel|Submit)(?:$|[A-Z])"
+)
+_NEW_TEXT = ("new_string", "new_str", "content", "contents", "file_text", "new_text", "text", "diff", "patch", "new_source")
+_ADDED = re.compile(r"^\+(?!\+\+)(.*)$", re.M)
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What a call did. ``text`` says it on one line; ``subject`` is the program, path or tool that two tries share.
+
+    ``effect`` is False for calls that only look; ``files`` are ``(path, what was done)``; ``written`` is the text
+    that the call put into a file.
+    """
+
+    text: str
+    subject: str
+    effect: bool
+    files: tuple[tuple[str, str], ...] = ()
+    written: str = ""
+
+
+def read_arguments(raw: object) -> Mapping[str, object]:
+    """A call's arguments as a mapping; empty for anything that is not a JSON object (or one already)."""
+    if isinstance(raw, Mapping):
+        return {str(key): value for key, value in raw.items()}
+    if not isinstance(raw, str) or not raw.lstrip().startswith("{"):
+        return {}
+    try:
+        value = json.loads(raw)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def action_of(name: str, raw: object) -> Action:
+    """What the call of the tool ``name`` with the arguments ``raw`` did, or tried to do."""
+    arguments = read_arguments(raw)
+    path = path_argument(arguments)
+    command = command_of(arguments)
+    text = raw if isinstance(raw, str) else ""
+    if path and (command in _EDITOR_VERBS or not command):
+        return _file_action(name, path, _EDITOR_VERBS.get(command, ""), arguments)
+    patch = next((value for value in (command, *arguments.values(), text) if isinstance(value, str) and "*** " in value), "")
+    files = tuple(patched(patch))
+    if files:
+        return _patch_action(files, patch)
+    if command:
+        return _command_action(name, command)
+    return Action(f"{name}({_brief(arguments, text)})", name, bool(_EFFECT.search(name)))
+
+
+def _file_action(name: str, path: str, verb: str, arguments: Mapping[str, object]) -> Action:
+    verb = verb or next((verb for pattern, verb in _FILE_VERBS if pattern.search(name)), "read")
+    if verb == "read":
+        other = {key: value for key, value in arguments.items() if value != path}
+        detail = f" ({_brief(other, '')})" if other else ""
+        return Action(f"read {path}{detail}", path, False, ((path, "read"),))
+    written = next((value for key in _NEW_TEXT if isinstance(value := arguments.get(key), str) and value.strip()), "")
+    note = f": {clip(written, 260)}" if written else ""
+    return Action(f"{verb} {path}{note}", path, True, ((path, verb),), written)
+
+
+def _command_action(name: str, command: str) -> Action:
+    text, subject = f"`{clip(command, 300)}`", program_of(command) or name
+    if not looks_only(command):
+        return Action(text, subject, True)
+    # A command that shows one file is a read of that file.
+    paths = [path for path in paths_in(command[:1000], most=4) if path != "/dev/null"]
+    return Action(text, paths[0] if len(paths) == 1 else subject, False, tuple((path, "read") for path in paths))
+
+
+def _patch_action(files: tuple[tuple[str, str], ...], patch: str) -> Action:
+    written = "\n".join(match.group(1) for match in _ADDED.finditer(patch))
+    names = ", ".join(f"{verb} {path}" for path, verb in files[:6])
+    note = f": {clip(written, 260)}" if written.strip() else ""
+    return Action(f"{names}{note}", files[0][0], True, files, written)
+
+
+def _brief(arguments: Mapping[str, object], text: str) -> str:
+    """The arguments on one short line."""
+    if not arguments:
+        return clip(text, 160) if text.strip() not in ("", "{}", "null") else ""
+    shown = []
+    for key, value in arguments.items():
+        if value is None or value == "":
+            continue
+        told = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=lambda _: "…")
+        shown.append(f"{key}={clip(told, 120)}")
+    return clip(one_line(", ".join(shown)), 300)

@@ -1,0 +1,19 @@
+"""Outlines: the definitions in code that a tool showed."""
+
+import re
+
+# The line break in front is a literal that the search can jump to; an editor's line numbers may follow it.
+_DEFINITION = re.compile(
+    r"\n(?:\s*\d+[→\t:|-])?[ \t]*((?:(?:export|default|pub|async|static|public|private|protected|abstract|override)(?:\([a-z]+\))? )*"
+    r"(?:def|class|func|fn|type|interface|struct|enum|const|function|impl|trait|module|resource)[ \t(][^\n]{3,300})"
+)
+
+
+def definitions(text: str, most: int = 80) -> list[str]:
+    """The lines of ``text`` that define something, in order, at most ``most``; bodies' opening marks are left off."""
+    found: list[str] = []
+    for match in _DEFINITION.finditer("\n" + text):
+        found.append(match.group(1).rstrip(" {:\r"))
+        if len(found) >= most:
+            break
+    return found

@@ -1,0 +1,124 @@
+"""A policy with everything that it names made ready: counter, pruners, summarisers, templates, limits."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from compactor import builtin
+from compactor.errors import Problem, PromptError
+from compactor.extension.host import Host
+from compactor.extension.protocols import Counter, Format, Pruner, Summarizer
+from compactor.planning.limits import Limits, derive_limits
+from compactor.planning.trigger import Rule
+from compactor.policy.draft import Draft
+from compactor.policy.expressions import VARIABLES as CONDITION_VARIABLES
+from compactor.policy.expressions import compile_condition
+from compactor.policy.loader import LoadedPolicy, load_policy
+from compactor.policy.models import Policy
+from compactor.policy.overrides import Override
+from compactor.summarizing.functions import Function, as_summarizer
+from compactor.templates import VARIABLES as TEMPLATE_VARIABLES
+from compactor.templates import Templates
+from compactor.tokens.windows import context_window
+
+PolicySource = str | Path | Mapping[str, Any]
+"""A policy's name, its file, or its content."""
+
+_TEMPLATE_KEYS = {
+    ("summary", "first"): "first",
+    ("summary", "update"): "update",
+    ("summary", "transcript"): "transcript",
+    ("assembly", "system_note"): "system_note",
+    ("assembly", "frame"): "frame",
+    ("assembly", "unavailable"): "unavailable",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedPolicy:
+    """A policy at work for one model. ``warnings`` are for people, said with every result."""
+
+    loaded: LoadedPolicy
+    model: str | None
+    limits: Limits
+    rules: tuple[Rule, ...]
+    counter: Counter
+    pruners: tuple[Pruner, ...]
+    summarizers: tuple[tuple[str, Summarizer], ...]
+    formats: tuple[Format, ...]
+    templates: Templates
+    warnings: tuple[str, ...]
+
+    @property
+    def policy(self) -> Policy:
+        return self.loaded.policy
+
+
+def prepare(
+    source: PolicySource,
+    *,
+    model: str | None = None,
+    overrides: Sequence[Override] | Mapping[str, Any] = (),
+    summarizer: Summarizer | Function | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> PreparedPolicy:
+    """Loads a policy and makes everything ready that it names; ``summarizer`` takes the place of its chain.
+
+    Raises ``PolicyError`` with every mistake that there is, templates and the options of pruners included.
+    """
+    host = Host([(builtin.NAME, builtin)])
+    loaded = load_policy(
+        source,
+        model=model,
+        overrides=overrides,
+        environ=environ,
+        checks=[host.problems, lambda draft: template_problems(draft, environ)],
+    )
+    policy = loaded.policy
+    window = context_window(
+        model, configured=policy.window.context_length, unknown=policy.window.unknown_model
+    )
+    own = getattr(summarizer, "__name__", type(summarizer).__name__)
+    return PreparedPolicy(
+        loaded=loaded,
+        model=model,
+        limits=derive_limits(policy, window),
+        rules=tuple(
+            Rule(trigger.name, compile_condition(trigger.when, CONDITION_VARIABLES[trigger.at]))
+            for trigger in policy.triggers
+        ),
+        counter=host.counter(policy.counter, model),
+        pruners=host.pruners(policy),
+        summarizers=host.summarizers(policy) if summarizer is None else ((own, as_summarizer(summarizer)),),
+        formats=host.formats(),
+        templates=Templates(_folder(loaded.path), environ),
+        warnings=tuple(_warnings(policy, model, window.known)),
+    )
+
+
+def template_problems(draft: Draft, environ: Mapping[str, str] | None) -> Iterator[Problem]:
+    """What is wrong with the templates that a policy names."""
+    for key, kind in _TEMPLATE_KEYS.items():
+        name = draft.data.get(key[0], {}).get(key[1]) if isinstance(draft.data.get(key[0]), dict) else None
+        if not isinstance(name, str):
+            continue
+        templates = Templates(_folder(draft.locate(key).rsplit(":", 2)[0]), environ)
+        try:
+            templates.check(name, TEMPLATE_VARIABLES[kind])
+        except PromptError as error:
+            yield draft.problem(key, str(error))
+
+
+def _folder(path: str | None) -> Path | None:
+    """The folder of a policy's file, for templates named relative to it."""
+    return Path(path).parent if path is not None and Path(path).is_file() else None
+
+
+def _warnings(policy: Policy, model: str | None, window_known: bool) -> Iterator[str]:
+    if not window_known:
+        size = policy.window.unknown_model
+        named = f"the window of model {model!r} is not known" if model else "no model was named"
+        yield f"{named}: {size:,} tokens assumed (window.unknown_model); set window.context_length to be exact"
+    if not policy.boundaries.anchors:
+        yield "the policy has no anchors: the newest user message may be folded into the summary"

@@ -1,0 +1,100 @@
+"""The chain of summarisers: who is asked, in which order, and what counts as an answer.
+
+``summaries`` is a generator, so that one body serves synchronous and asynchronous callers: it yields an ``Ask`` for
+every call that has to be made and is sent the reply, or has the summariser's exception thrown into it.
+"""
+
+import logging
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from compactor.errors import PromptError, SummarizerDeclined, SummarizerFailed
+from compactor.extension.protocols import Summarizer, SummaryReply, SummaryRequest
+from compactor.summarizing.checks import summary_text, why_rejected
+from compactor.summarizing.transcript import encodable
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A call that the driver has to make."""
+
+    summarizer: Summarizer
+    request: SummaryRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What became of asking one summariser; ``failure`` is None for the one that answered."""
+
+    summarizer: str
+    failure: str | None
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The summary (None when nobody made one), what was tried, and the cooldowns from now on."""
+
+    summary: str | None
+    attempts: tuple[Attempt, ...]
+    cooldowns: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def summarizer(self) -> str | None:
+        """Who made the summary."""
+        return self.attempts[-1].summarizer if self.summary is not None else None
+
+
+def summaries(
+    chain: Sequence[tuple[str, Summarizer]],
+    request: SummaryRequest,
+    *,
+    replaced_tokens: int,
+    waits: Mapping[str, float],
+    cooldowns: Mapping[str, float],
+    now: float,
+) -> Generator[Ask, SummaryReply | str, Answered]:
+    """Asks the summarisers of ``chain`` in turn until one gives a summary.
+
+    ``cooldowns`` says until when (seconds since the epoch, as ``now``) a summariser is not asked; ``waits`` is the
+    policy's ``summary.cooldown``, seconds by kind of failure.
+    """
+    attempts: list[Attempt] = []
+    until = {name: end for name, end in cooldowns.items() if end > now}
+    for name, summarizer in chain:
+        if name in until:
+            _log.debug("summarizer %s is cooling down for another %.0f seconds", name, until[name] - now)
+            attempts.append(Attempt(name, f"cooling down for another {until[name] - now:.0f} s after a failure"))
+            continue
+        try:
+            answer = yield Ask(summarizer, request)
+            text, model = _accepted(answer, request, replaced_tokens)
+        except SummarizerDeclined as declined:
+            attempts.append(Attempt(name, f"declined: {declined}"))
+        except PromptError:
+            raise
+        except Exception as error:
+            kind = error.kind if isinstance(error, SummarizerFailed) else "error"
+            wait = waits.get(kind, waits["default"])
+            until |= {name: now + wait} if wait > 0 else {}
+            message = str(error) if isinstance(error, SummarizerFailed) else f"{type(error).__name__}: {error}"
+            _log.warning("summarizer %s failed (%s): %s", name, kind, message)
+            attempts.append(Attempt(name, message))
+        else:
+            attempts.append(Attempt(name, None, model))
+            return Answered(text, tuple(attempts), until)
+    return Answered(None, tuple(attempts), until)
+
+
+def _accepted(answer: SummaryReply | str, request: SummaryRequest, replaced_tokens: int) -> tuple[str, str | None]:
+    """The summary in an answer, and the model that wrote it. Raises ``SummarizerFailed`` when it is none."""
+    if not isinstance(answer, (str, SummaryReply)):
+        raise SummarizerFailed(f"returned {type(answer).__name__}, not a text", "bad_reply")
+    reply = SummaryReply(answer) if isinstance(answer, str) else answer
+    text = encodable(summary_text(reply))
+    reason = why_rejected(reply, text, request.counter.text(text), replaced_tokens)
+    if reason is not None:
+        raise SummarizerFailed(reason, "bad_reply")
+    return text, reply.model

@@ -1,0 +1,18 @@
+"""A candidate: one line that a summary could hold."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A line that the summary could hold under the heading for ``content`` (an id of ``layout.FALLBACKS``).
+
+    ``score`` ranks it among all, about 0 to 3; ``order`` places it under its heading, oldest first; ``must`` puts
+    it before all that are not.
+    """
+
+    content: str
+    text: str
+    score: float
+    order: float
+    must: bool = False

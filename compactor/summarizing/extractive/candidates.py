@@ -1,0 +1,143 @@
+"""Candidates: the lines that a summary could hold, made from facts."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from compactor.facts import Fact, Kind
+from compactor.facts.prose import bare, clip, one_line
+from compactor.facts.recognize import TODO
+from compactor.summarizing.extractive import labels
+from compactor.summarizing.extractive.candidate import Candidate
+from compactor.summarizing.extractive.carrying import Carried
+
+_FIRST_ASK = 1500  # code points of the first ask on one line; what is longer follows line by line
+_LATER_ASK = 500
+
+# What a kind of detail is worth among the others, before its age and the names in it count.
+_DETAILS = {Kind.ERROR: 0.5, Kind.VALUE: 0.5, Kind.STATEMENT: 0.5, Kind.EXCERPT: 0.1, Kind.LOOK: 0.3}
+
+
+def candidates(facts: Sequence[Fact], count: int, carried: Carried) -> list[Candidate]:
+    """The candidates from ``facts`` of ``count`` messages and from what was ``carried`` over."""
+    age = _Age(max(count, 1))
+    by_kind: dict[Kind, list[Fact]] = {kind: [] for kind in Kind}
+    for fact in facts:
+        by_kind[fact.kind].append(fact)
+    return [
+        *carried.lines,
+        *_asks(by_kind[Kind.ASK], again=any(line.must for line in carried.lines)),
+        *_simple("constraints", by_kind[Kind.CONSTRAINT], age, 1.0, 0.1),
+        *_done(by_kind, age),
+        *_in_progress(facts),
+        *_blocked(by_kind[Kind.FAILURE], by_kind[Kind.OUTCOME] + by_kind[Kind.LOOK], age),
+        *_simple("decisions", by_kind[Kind.DECISION], age, 0.7, 0.4),
+        *_files(by_kind[Kind.FILE], age, carried),
+        *_symbols(by_kind[Kind.SYMBOL], age),
+        *_next_steps(by_kind[Kind.PLAN], age),
+        *(item for kind, base in _DETAILS.items() for item in _simple("critical", by_kind[kind], age, base, 0.4)),
+        *_tools(by_kind[Kind.CALL], carried),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Age:
+    count: int
+
+    def recency(self, index: int) -> float:
+        """1 for the newest message, near 0 for the oldest."""
+        return (index + 1) / self.count
+
+
+def _simple(content: str, facts: Sequence[Fact], age: _Age, base: float, fresh: float) -> Iterator[Candidate]:
+    for fact in facts:
+        yield Candidate(content, fact.text, base * fact.weight + fresh * age.recency(fact.index), fact.index)
+
+
+def _asks(facts: Sequence[Fact], again: bool) -> Iterator[Candidate]:
+    """What was asked; ``again`` says that a previous summary has the first ask already."""
+    for number, fact in enumerate(facts):
+        if number == 0 and not again:
+            yield Candidate("goal", labels.FIRST_ASK + clip(fact.text, _FIRST_ASK), 3.0, -1.0, must=True)
+            yield from _rest_of_ask(fact.text)
+        elif number == len(facts) - 1:
+            yield Candidate("goal", labels.NEWEST_ASK + clip(fact.text, _FIRST_ASK), 2.5, fact.index, must=True)
+        else:
+            yield Candidate("goal", labels.ASK + clip(fact.text, _LATER_ASK), 1.5, fact.index)
+
+
+def _rest_of_ask(text: str) -> Iterator[Candidate]:
+    """The lines of a long first ask that its clipped form does not show."""
+    shown = 0
+    for number, line in enumerate(text.splitlines()):
+        line = one_line(line)
+        shown += len(line) + 1
+        if shown > _FIRST_ASK and len(line) > 3:
+            yield Candidate("goal", f"(first ask) {clip(bare(line), 400)}", 0.9, -1.0 + number * 1e-5)
+
+
+def _done(by_kind: dict[Kind, list[Fact]], age: _Age) -> Iterator[Candidate]:
+    yield from _simple("done", by_kind[Kind.OUTCOME], age, 0.7, 0.4)
+    for fact in by_kind[Kind.REPORT]:
+        yield Candidate("done", f"Assistant: “{fact.text}”", 0.7 * fact.weight + 0.4 * age.recency(fact.index), fact.index)
+    newest = max((fact.index for fact in by_kind[Kind.PLAN] if fact.subject == TODO), default=-1)
+    for fact in by_kind[Kind.PLAN]:
+        if fact.index == newest and fact.text.startswith("[completed]"):
+            yield Candidate("done", fact.text, 1.2, fact.index)
+
+
+def _in_progress(facts: Sequence[Fact]) -> Iterator[Candidate]:
+    """The last things said and tried before the cut: that is where the work stands."""
+    said = [fact for fact in facts if fact.kind in (Kind.STATEMENT, Kind.REPORT, Kind.DECISION, Kind.PLAN) and fact.subject != TODO]
+    tried = [fact for fact in facts if fact.kind in (Kind.OUTCOME, Kind.FAILURE, Kind.LOOK)]
+    for rank, fact in enumerate(reversed(said[-4:])):
+        yield Candidate("in_progress", labels.LAST_SAID + fact.text, 1.6 - 0.1 * rank, fact.index)
+    for rank, fact in enumerate(reversed(tried[-3:])):
+        yield Candidate("in_progress", labels.LAST_CALL + fact.text, 1.5 - 0.1 * rank, fact.index + 0.5)
+
+
+def _blocked(failures: Sequence[Fact], successes: Sequence[Fact], age: _Age) -> Iterator[Candidate]:
+    solved = {fact.subject: fact.index for fact in successes}
+    newest = {fact.subject: fact for fact in failures}
+    for fact in failures:
+        if solved.get(fact.subject, -1) > fact.index:
+            yield Candidate("critical", f"Failed before it worked: {fact.text}", 0.4 * fact.weight + 0.2 * age.recency(fact.index), fact.index)
+        elif newest[fact.subject] is fact:
+            yield Candidate("blocked", fact.text, 0.8 * fact.weight + 0.6 * age.recency(fact.index), fact.index)
+
+
+def _files(done: Sequence[Fact], age: _Age, carried: Carried) -> Iterator[Candidate]:
+    actions = {path: Counter(counts) for path, counts in carried.files.items()}
+    last = dict.fromkeys(actions, -1)
+    for fact in done:
+        actions.setdefault(fact.subject, Counter())[fact.text] += 1
+        last[fact.subject] = fact.index
+    for path, counts in actions.items():
+        told = ", ".join(name if times == 1 else f"{name} {times}×" for name, times in counts.most_common())
+        changed = any(name != "read" for name in counts)
+        score = (0.9 if changed else 0.5) + 0.5 * age.recency(last[path])
+        yield Candidate("files", f"{path}: {told}", score, last[path])
+
+
+def _symbols(facts: Sequence[Fact], age: _Age) -> Iterator[Candidate]:
+    for fact in facts:
+        score = 0.6 * fact.weight + 0.2 * age.recency(fact.index)
+        yield Candidate("files", f"{fact.subject}: {fact.text}", score, fact.index)
+
+
+def _next_steps(plans: Sequence[Fact], age: _Age) -> Iterator[Candidate]:
+    newest = max((fact.index for fact in plans if fact.subject == TODO), default=-1)
+    for fact in plans:
+        if fact.subject == TODO:
+            if fact.index == newest and not fact.text.startswith("[completed]"):
+                yield Candidate("next_steps", fact.text, 2.0, fact.index)
+        else:
+            yield Candidate("next_steps", fact.text, 0.2 + 0.8 * fact.weight * age.recency(fact.index) ** 2, fact.index)
+
+
+def _tools(calls: Sequence[Fact], carried: Carried) -> Iterator[Candidate]:
+    total = carried.calls + Counter(fact.subject for fact in calls)
+    bad = carried.failed_calls + Counter(fact.subject for fact in calls if fact.text == "failed")
+    for rank, (name, times) in enumerate(total.most_common(12)):
+        failures = f", {bad[name]} failed" if bad[name] else ""
+        yield Candidate("tools", f"{name}: {times} call{'s' if times > 1 else ''}{failures}", 0.8 - 0.05 * rank, rank)

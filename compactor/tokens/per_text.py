@@ -1,0 +1,61 @@
+"""A whole counter from one function: what a text costs."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from compactor.messages.message import Media, Message, Part, Reasoning, Text, ToolCall, ToolResult
+from compactor.tokens.cache import CountCache
+from compactor.tokens.media import media_tokens
+from compactor.tokens.wire import compact_json
+
+# Around each message: start, role, separator, end; and three tokens that open the reply. OpenAI's published
+# recipe for counting chat requests says 3 + 1 for the role, and 3.
+MESSAGE_OVERHEAD = 4
+REPLY_PRIMING = 3
+
+# Around the name and arguments of a call: recipient, channel and type of content in OpenAI's open harmony
+# format, some eight tokens; other providers' framing is of that size.
+CALL_OVERHEAD = 8
+
+
+class TextCounter:
+    """A ``Counter`` made of a function ``text -> tokens``, which is called once for each text.
+
+    Counts are remembered by content (``CountCache``), so a conversation that grew costs only its new texts.
+    ``request`` is the sum of ``message`` over all messages, the tools and a constant: callers may keep a
+    running sum.
+    """
+
+    name: str
+
+    def __init__(self, name: str, count: Callable[[str], int]) -> None:
+        self.name = name
+        self._count = CountCache(count)
+
+    def text(self, text: str) -> int:
+        """Tokens of a piece of text, without any overhead."""
+        return self._count(text) if text else 0
+
+    def message(self, message: Message, *, arguments: bool = True) -> int:
+        """Overhead and parts; tool calls with name and framing, and with their arguments if asked for.
+
+        Reasoning counts with its readable text (encrypted reasoning with none: nobody but the provider knows
+        its length), content of unknown type as the text of its JSON.
+        """
+        return MESSAGE_OVERHEAD + sum(self._part(part, arguments) for part in message.parts)
+
+    def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()) -> int:
+        """All messages, each tool's schema as compact JSON, and the opening of the reply."""
+        schemas = sum(self._count(compact_json(tool)) for tool in tools)
+        return sum(map(self.message, messages)) + schemas + REPLY_PRIMING
+
+    def _part(self, part: Part, arguments: bool) -> int:
+        if isinstance(part, (Text, Reasoning)):
+            return self.text(part.text)
+        if isinstance(part, ToolCall):
+            return CALL_OVERHEAD + self.text(part.name) + (self.text(part.arguments) if arguments else 0)
+        if isinstance(part, ToolResult):
+            return sum(self._part(item, arguments) for item in part.content)
+        if isinstance(part, Media):
+            return media_tokens(part)
+        return self.text(compact_json(part.raw))

@@ -1,0 +1,62 @@
+"""What a message looks like on its way to the provider, as compact JSON, with the data of media left out."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from compactor.messages.message import Media, Message, Opaque, Reasoning, ToolCall, ToolResult
+
+Render = Callable[[Message], Mapping[str, Any]]
+
+# ``str`` and ``skipkeys``: a value that JSON does not know must not stop a count (law 12).
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str, skipkeys=True)
+
+
+def compact_json(value: Any) -> str:
+    """``value`` as JSON without blanks, other scripts as they are. Never raises for odd or circular values."""
+    try:
+        return _ENCODER.encode(value)
+    except (ValueError, TypeError, RecursionError):
+        return repr(value)
+
+
+def on_the_wire(message: Message, render: Render) -> Any:
+    """The dictionary that will be sent for ``message``: as it came, or rendered where it was changed or is ours.
+
+    Blocks of media are replaced by None; they cost what ``media_tokens`` says.
+    """
+    wire = message.raw if message.raw is not None and not message.touched else render(message)
+    blocks = [media.raw for media in message.media if media.raw]
+    return _without(wire, blocks) if blocks else wire
+
+
+def neutral(message: Message) -> Mapping[str, Any]:
+    """A rendering for callers that have no format at hand: role and parts, no provider's shape."""
+    return {"role": message.role, "content": [_neutral_part(part) for part in message.parts]}
+
+
+def _neutral_part(part: object) -> Any:
+    match part:
+        case ToolCall():
+            return {"id": part.ids[0] if part.ids else "", "name": part.name, "arguments": part.arguments}
+        case ToolResult():
+            return {"id": part.ids[0] if part.ids else "", "content": [_neutral_part(item) for item in part.content]}
+        case Media():
+            return None
+        case Reasoning():
+            return {"reasoning": part.text}
+        case Opaque():
+            return part.raw
+        case _:
+            return getattr(part, "text", None)
+
+
+def _without(value: Any, blocks: Sequence[Mapping[str, Any]]) -> Any:
+    """A copy of ``value`` in which every one of ``blocks`` is None, at any depth."""
+    if isinstance(value, Mapping):
+        if any(value is block or value == block for block in blocks):
+            return None
+        return {key: _without(item, blocks) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_without(item, blocks) for item in value]
+    return value

@@ -1,0 +1,210 @@
+"""From a plan and a summary to the outcome: is the result valid, does it fit, was it worth it?"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from compactor.assembly.finish import Finished, finish
+from compactor.assembly.frame import frame_static, frame_summary
+from compactor.conversation import SYSTEM_INDEX, Conversation, fingerprint
+from compactor.messages.earlier import summaries_in
+from compactor.messages.message import Message
+from compactor.parts import parts_after, parts_before
+from compactor.planning.plan import Plan
+from compactor.prepared import PreparedPolicy
+from compactor.result import CompactionResult, Outcome, Report
+from compactor.state import CompactionState
+from compactor.summarizing.chain import Answered
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A compaction under way: the policy at work, the conversation, its state, and the report so far."""
+
+    ready: PreparedPolicy
+    conversation: Conversation
+    state: CompactionState
+    report: Report
+
+    def with_plan(self, plan: Plan, seconds: float) -> "Case":
+        """The case with a plan's numbers in its report."""
+        report = replace(
+            self.report,
+            head=len(plan.head),
+            folded=len(plan.folded),
+            tail=len(plan.between) + len(plan.tail),
+            pruned=len(plan.edits),
+            parts={"before": parts_before(self.ready.counter, self.conversation, plan, self.report.tokens_before)},
+            seconds={"planning": seconds},
+        )
+        return replace(self, report=report)
+
+    def with_answer(self, answered: Answered, seconds: float) -> "Case":
+        """The case with what the summarisers said in its report, and their cooldowns in its state."""
+        timings = {**self.report.seconds, "summary": seconds}
+        report = replace(
+            self.report, summarizer=answered.summarizer, attempts=answered.attempts, seconds=timings
+        )
+        return replace(self, report=report, state=replace(self.state, cooldowns=answered.cooldowns))
+
+    def unchanged(self, outcome: Outcome, reason: str, *, settled: bool = False) -> CompactionResult:
+        """The input handed back; ``settled`` remembers that these messages are not worth another try."""
+        state = replace(self.state, settled=self.conversation.fingerprint) if settled else self.state
+        conversation = self.conversation
+        return CompactionResult(outcome, reason, conversation.raw, state, self.report, conversation.system)
+
+    def pruned(self, plan: Plan) -> CompactionResult:
+        """The result where nothing is folded: what pruning saved, if that is enough to be worth it."""
+        if not plan.edits:
+            limits = plan.limits
+            reason = (
+                f"nothing lies between head and tail: {len(plan.head)} messages are protected at the start and the "
+                f"last {len(plan.tail)} are within the tail's {limits.tail:,} tokens "
+                "(boundaries.protect_first_n, boundaries.tail_budget_ratio, threshold, target)"
+            )
+            if self.report.tokens_before > limits.usable:
+                return self._cannot_fit(self.conversation.given, self.report.tokens_before)
+            return self.unchanged(Outcome.NOTHING_TO_GAIN, reason, settled=True)
+        finished = self._finished((), _pruned(self.conversation.ordered, plan), None, note=None)
+        reason = f"pruning was enough: {len(plan.edits)} messages made smaller"
+        return self._judged(finished, Outcome.PRUNED, reason, self.state)
+
+    def compacted(self, plan: Plan, answered: Answered) -> CompactionResult:
+        """The result with the summary, or with the static note where nobody made one and the policy allows it."""
+        case = self
+        policy, templates = self.ready.policy, self.ready.templates
+        failures = "; ".join(f"{attempt.summarizer}: {attempt.failure}" for attempt in answered.attempts)
+        if answered.summary is None and policy.summary.on_failure == "abort":
+            return case.unchanged(Outcome.FAILED, f"no summary, and summary.on_failure is abort ({failures})")
+        count = self.conversation.count + 1
+        if answered.summary is not None:
+            text = frame_summary(
+                templates, policy.assembly, answered.summary, count=count, anchored=plan.anchored
+            )
+            reason = f"{len(plan.folded)} messages folded into a summary by {answered.summarizer}"
+        else:
+            text = frame_static(
+                templates, policy.assembly, plan.previous, turns=len(plan.folded), count=count, anchored=plan.anchored
+            )
+            reason = f"{len(plan.folded)} messages removed with a static note: no summary ({failures})"
+            case = case._warned(f"no summary could be made ({failures}); a static note says so in its place")
+        if count >= policy.session.warn_after:
+            case = case._warned(
+                f"this conversation has been compacted {count} times; accuracy may degrade, consider starting fresh"
+            )
+        case = replace(case, report=replace(case.report, compaction_count=count))
+        note = templates.render(policy.assembly.system_note, {"count": count})
+        finished = case._finished(plan.head, (*plan.between, *plan.tail), text, note=note)
+        state = replace(case.state, summary=answered.summary or plan.previous, count=count)
+        return case._judged(finished, Outcome.COMPACTED, reason, state, summary=answered.summary)
+
+    def _finished(
+        self, before: Sequence[Message], after: Sequence[Message], summary: str | None, *, note: str | None
+    ) -> Finished:
+        return finish(
+            before,
+            after,
+            summary=summary,
+            note=note,
+            given=self.conversation.given,
+            policy=self.ready.policy,
+            format_=self.conversation.format,
+        )
+
+    def _judged(
+        self,
+        finished: Finished,
+        outcome: Outcome,
+        reason: str,
+        state: CompactionState,
+        *,
+        summary: str | None = None,
+    ) -> CompactionResult:
+        """The result, or the input where the result breaks a law, does not fit, or saves too little (law 5)."""
+        case = self._measured(finished)
+        before, after = case.report.tokens_before, case.report.tokens_after
+        if finished.violations:
+            broken = "; ".join(f"law {violation.law}: {violation.message}" for violation in finished.violations)
+            return case._handed_back().unchanged(Outcome.FAILED, f"the result would have broken a law ({broken})")
+        if after > self.ready.limits.usable:
+            return case._cannot_fit(finished.parsed, after)
+        if after > before * (1 - self.ready.policy.min_gain):
+            reason = f"the result would cost {after:,} of {before:,} tokens, less than min_gain allows for"
+            return case._handed_back().unchanged(Outcome.NOTHING_TO_GAIN, reason, settled=True)
+        apart = self.conversation.system is not None
+        messages = finished.messages[1:] if apart else finished.messages
+        index = finished.summary_index
+        missed = case._target_missed(finished.parsed, after)
+        return CompactionResult(
+            outcome,
+            reason,
+            list(messages),
+            replace(state, settled=fingerprint(messages)),
+            case.report if missed is None else case._warned(missed).report,
+            finished.messages[0]["content"] if apart else None,
+            summary,
+            index if index is None or not apart else index - 1,
+            missed,
+        )
+
+    def _measured(self, finished: Finished) -> "Case":
+        """The case with the result's own numbers in its report."""
+        counter, tools = self.ready.counter, self.conversation.tools
+        after = counter.request(finished.parsed, tools)
+        report = replace(
+            self.report,
+            messages_after=len(finished.messages),
+            tokens_after=after,
+            repaired=replace(finished.repairs, moved=self.conversation.moved),
+            violations=finished.violations,
+            parts={**self.report.parts, "after": parts_after(counter, finished, tools, after)},
+        )
+        return replace(self, report=report)
+
+    def _handed_back(self) -> "Case":
+        """The case with the input's numbers, which are those of the result when the input is handed back."""
+        report = replace(
+            self.report, messages_after=self.report.messages_before, tokens_after=self.report.tokens_before
+        )
+        return replace(self, report=report)
+
+    def _warned(self, warning: str) -> "Case":
+        return replace(self, report=replace(self.report, warnings=(*self.report.warnings, warning)))
+
+    def _cannot_fit(self, messages: Sequence[Message], tokens: int) -> CompactionResult:
+        reason = (
+            f"{tokens:,} tokens do not fit the usable window of {self.ready.limits.usable:,}; "
+            f"largest: {self._largest(messages)}"
+        )
+        return self._handed_back().unchanged(Outcome.CANNOT_FIT, reason, settled=True)
+
+    def _target_missed(self, messages: Sequence[Message], tokens: int) -> str | None:
+        target = self.ready.limits.target
+        if target is None or tokens <= target:
+            return None
+        return f"{tokens:,} tokens, over the target of {target:,}; largest: {self._largest(messages)}"
+
+    def _largest(self, messages: Sequence[Message]) -> str:
+        """The three largest contributors to a request, for people."""
+        counter = self.ready.counter
+        sizes = [(counter.message(message), _called(message)) for message in messages]
+        if self.conversation.tools:
+            sizes.append((counter.request((), self.conversation.tools), "the tool schemas"))
+        sizes.sort(key=lambda size: -size[0])
+        return ", ".join(f"{name} ({tokens:,})" for tokens, name in sizes[:3])
+
+
+def _pruned(messages: Sequence[Message], plan: Plan) -> tuple[Message, ...]:
+    """All messages with the plan's edits; one that carries an earlier summary of ours keeps it, unedited."""
+    return tuple(
+        message.with_parts(plan.edits[message.index].parts)
+        if message.index in plan.edits and not summaries_in(message)
+        else message
+        for message in messages
+    )
+
+
+def _called(message: Message) -> str:
+    """A message by its place in the input, for people."""
+    if message.index is None:
+        return "the summary"
+    return "the system prompt" if message.index == SYSTEM_INDEX else f"message {message.index} ({message.role})"
