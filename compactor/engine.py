@@ -6,10 +6,11 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from compactor.assembly.assemble import with_note
 from compactor.assembly.frame import frame_summary
 from compactor.conversation import Conversation, read_conversation
 from compactor.extension.protocols import Counter, Summarizer, SummaryReply, SummaryRequest
-from compactor.messages.message import Raw
+from compactor.messages.message import Message, Raw, Text
 from compactor.planning.limits import Limits
 from compactor.planning.plan import Plan, Task, make_plan
 from compactor.planning.trigger import Decision, decide, trigger_variables
@@ -148,9 +149,6 @@ class Compactor:
         return decide(self.policy, self._ready.rules, variables)
 
     def _plan(self, conversation: Conversation, decision: Decision, tokens: int) -> Plan:
-        frame = frame_summary(
-            self._ready.templates, self.policy.assembly, "-", count=conversation.count + 1, anchored=True
-        )
         return make_plan(
             Task(
                 decision=decision,
@@ -162,10 +160,19 @@ class Compactor:
                 counter=self.counter,
                 pruners=self._ready.pruners,
                 tokens=tokens,
-                overhead=self.counter.text(frame),
+                overhead=self._overhead(conversation),
                 count=conversation.count,
             )
         )
+
+    def _overhead(self, conversation: Conversation) -> int:
+        """Tokens of what is added to the result beside the summary itself: its frame, and the note."""
+        count = conversation.count + 1
+        templates, assembly = self._ready.templates, self.policy.assembly
+        frame = Message("user", (Text(frame_summary(templates, assembly, "-", count=count, anchored=True)),))
+        first = conversation.given[:1]
+        noted = with_note(first, templates.render(assembly.system_note, {"count": count}))
+        return self.counter.message(frame) + sum(map(self.counter.message, noted)) - sum(map(self.counter.message, first))
 
     def _steps(
         self,

@@ -34,7 +34,7 @@ class Report:
     """The numbers of a compaction. Token figures are as the policy's counter counts.
 
     ``head``, ``folded`` and ``tail`` are numbers of messages, ``pruned`` of messages that pruning changed;
-    ``parts`` has the tokens by part, before and after; ``seconds`` the time by phase.
+    ``summary_budget`` is the size in tokens that the summary was to aim at; ``parts`` has the tokens by part, before and after; ``seconds`` the time by phase.
     """
 
     policy: str
@@ -53,6 +53,7 @@ class Report:
     folded: int = 0
     tail: int = 0
     pruned: int = 0
+    summary_budget: int = 0
     compaction_count: int = 0
     repaired: Repairs = Repairs()
     violations: tuple[Violation, ...] = ()

@@ -33,6 +33,7 @@ class Case:
             folded=len(plan.folded),
             tail=len(plan.between) + len(plan.tail),
             pruned=len(plan.edits),
+            summary_budget=plan.summary_tokens,
             parts={"before": parts_before(self.ready.counter, self.conversation, plan, self.report.tokens_before)},
             seconds={"planning": seconds},
         )

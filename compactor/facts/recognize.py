@@ -102,6 +102,8 @@ def _files(index: int, action: Action) -> Iterator[Fact]:
     if action.written and action.files:
         for line in definitions(action.written, most=12):
             yield Fact(Kind.SYMBOL, clip(line, _LINE), index, 0.7, action.files[0][0])
+        for line in excerpts(action.written, most=12)[1:]:
+            yield Fact(Kind.EXCERPT, clip(line, _LINE), index, 0.6, action.files[0][0])
 
 
 def _shown(index: int, action: Action, output: str) -> Iterator[Fact]:

@@ -28,12 +28,15 @@ def head_end(messages: Sequence[Message], groups: Sequence[Group], protected: in
     return max(end, leading_system(messages))
 
 
-def tail_start(weights: Sequence[int], groups: Sequence[Group], head: int, ceiling: float, at_least: int) -> int:
+def tail_start(
+    weights: Sequence[int], groups: Sequence[Group], head: int, ceiling: float, at_least: int, *, strict: bool = False
+) -> int:
     """Position where the tail starts, walking back from the end (REFERENCE section 5).
 
     ``weights`` are the tokens of every message. The walk stops before the message that would take the sum above
     ``ceiling``, if that message, counted in, would be at least the ``at_least``-th from the end. A group that
-    this would split goes wholly to the tail, and so does a group that waits for its result.
+    this would split goes wholly to the tail, and so does a group that waits for its result. ``strict`` leaves
+    such a group out where it would take the sum above ``ceiling`` and ``at_least`` messages remain without it.
     """
     start = len(weights)
     total = 0
@@ -44,5 +47,6 @@ def tail_start(weights: Sequence[int], groups: Sequence[Group], head: int, ceili
         start -= 1
     for group in groups:
         if group.start < start and (start < group.stop or group.open):
-            start = group.start
+            too_much = strict and not group.open and sum(weights[group.start :]) > ceiling
+            start = group.stop if too_much and len(weights) - group.stop >= at_least else group.start
     return max(start, head)

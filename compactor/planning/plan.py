@@ -52,7 +52,7 @@ class Task:
     """A conversation that is to be planned for, and everything that its plan depends on.
 
     ``messages`` are without earlier summaries; ``tokens`` is the whole request as ``counter`` counts it;
-    ``overhead`` what the frame around a summary costs; ``count`` the compactions so far.
+    ``overhead`` what the frame around a summary and the note in the system prompt cost; ``count`` the compactions so far.
     """
 
     decision: Decision
@@ -76,8 +76,8 @@ def make_plan(task: Task) -> Plan:
     nothing = Plan(task.decision, task.limits, task.tokens, (), (), pruned, edits=by_index, earlier=task.earlier)
     if task.policy.stop_after_pruning and edits and _is_enough(pruned, task):
         return replace(nothing, pruned_only=True)
-    head, start, scale = _cuts(pruned, task)
     anchor = _anchor(pruned, task.policy)
+    head, start, scale = _cuts(pruned, anchor, task)
     kept = [place for place in range(head, start) if pruned[place].is_system or place == anchor]
     seen = task.messages if task.policy.summary.view == "original" else pruned
     plan = replace(
@@ -113,7 +113,7 @@ def _is_enough(pruned: Sequence[Message], task: Task) -> bool:
     return task.counter.request(pruned, task.tools) <= goal
 
 
-def _cuts(messages: Sequence[Message], task: Task) -> tuple[int, int, float]:
+def _cuts(messages: Sequence[Message], anchor: int | None, task: Task) -> tuple[int, int, float]:
     """Where the head ends, where the tail starts, and the scale that the target put on tail and summary."""
     rules = task.policy.boundaries
     groups = partition(messages)
@@ -121,15 +121,17 @@ def _cuts(messages: Sequence[Message], task: Task) -> tuple[int, int, float]:
     protected = leading_system(messages) if decayed else rules.protect_first_n
     head = head_end(messages, groups, protected, task.earlier.position if task.earlier else len(messages))
     weights = [task.counter.message(message) for message in messages]
-    scale = _scale(messages, head, task)
+    scale = _scale(messages, head, anchor, task)
     budget = task.limits.tail * scale
-    start = tail_start(weights, groups, head, budget * rules.tail_soft_ceiling, rules.tail_min_messages)
-    if start <= head:  # everything is under the soft ceiling: cut at the plain budget, else nothing ever folds
-        start = tail_start(weights, groups, head, budget, rules.tail_min_messages)
+    strict = task.limits.target is not None
+    for ceiling in (budget * rules.tail_soft_ceiling, budget):
+        start = tail_start(weights, groups, head, ceiling, rules.tail_min_messages, strict=strict)
+        if start > head:
+            break  # else everything is under the soft ceiling: cut at the plain budget, or nothing ever folds
     return head, start, scale
 
 
-def _scale(messages: Sequence[Message], head: int, task: Task) -> float:
+def _scale(messages: Sequence[Message], head: int, anchor: int | None, task: Task) -> float:
     """How far tail and summary have to shrink to meet the target beside what is kept anyway; 1 without a target.
 
     Where what is kept anyway leaves nothing, a twentieth of each is still asked for: the result may miss its
@@ -137,7 +139,11 @@ def _scale(messages: Sequence[Message], head: int, task: Task) -> float:
     """
     if task.limits.target is None:
         return 1.0
-    fixed = [*messages[:head], *(message for message in messages[head:] if message.is_system)]
+    fixed = [
+        message
+        for place, message in enumerate(messages)
+        if place < head or place == anchor or message.is_system
+    ]
     free = task.limits.target - task.counter.request(fixed, task.tools) - task.overhead
     budget = task.policy.summary.budget
     wanted = task.limits.tail * task.policy.boundaries.tail_soft_ceiling
@@ -146,15 +152,15 @@ def _scale(messages: Sequence[Message], head: int, task: Task) -> float:
 
 
 def _summary_tokens(plan: Plan, scale: float, task: Task) -> int:
-    """The summary's budget: a share of what is folded, within its bounds; less where the target leaves less."""
+    """The summary's budget: a share of what is folded, within its bounds; less where window or target leave less."""
     budget = task.policy.summary.budget
     share = int(task.counter.request(plan.folded) * budget.ratio)
     tokens = min(max(share, budget.min_tokens), budget.max_tokens)
+    kept = task.counter.request((*plan.head, *plan.between, *plan.tail), task.tools) + task.overhead
+    tokens = max(min(tokens, plan.limits.usable - kept), 1)
     if plan.limits.target is None:
         return tokens
-    kept = task.counter.request((*plan.head, *plan.between, *plan.tail), task.tools)
-    free = plan.limits.target - kept - task.overhead
-    return min(tokens, max(free, int(tokens * scale), 1))
+    return min(tokens, max(plan.limits.target - kept, int(tokens * scale)))
 
 
 def _anchor(messages: Sequence[Message], policy: Policy) -> int | None:

@@ -35,7 +35,7 @@ def read_chain(policy: str | Path | Mapping[str, Any], places: tuple[Place, ...]
     """
     if isinstance(policy, Mapping):
         return _merged(grow(policy, Origin(MAPPING)), None, places)
-    found = _first(str(policy), places)
+    found = _by_path(policy) if isinstance(policy, Path) or is_path(policy) else _by_name(policy, places)
     document = _read(found)
     if document.root is None:
         return Chain(None, found.label, document.problems)
@@ -99,12 +99,14 @@ def _parent_by_name(name: str, files: list[Found], places: tuple[Place, ...]) ->
     raise _NoParent(*_nowhere(name, places))
 
 
-def _first(name: str, places: tuple[Place, ...]) -> Found:
-    if is_path(name):
-        path = Path(name).expanduser()
-        if not path.is_file():
-            raise PolicyError([Problem(shown_path(path), "", "there is no such file")])
-        return Found(path, shown_path(path))
+def _by_path(name: str | Path) -> Found:
+    path = Path(name).expanduser()
+    if not path.is_file():
+        raise PolicyError([Problem(shown_path(path), "", "there is no such file")])
+    return Found(path, shown_path(path))
+
+
+def _by_name(name: str, places: tuple[Place, ...]) -> Found:
     found = next(candidates(name, places), None)
     if found is None:
         raise PolicyError([Problem(name, "", *_nowhere(name, places))])

@@ -78,7 +78,8 @@ def _names(environment: "ImmutableSandboxedEnvironment", text: str) -> set[str]:
     from jinja2.parser import Parser
 
     expression = Parser(environment, text, state="variable").parse_expression()
-    return {name.name for name in expression.find_all(nodes.Name)}
+    found = (expression, *expression.find_all(nodes.Name))  # find_all leaves out the node that it starts from
+    return {node.name for node in found if isinstance(node, nodes.Name)}
 
 
 def _try_out(text: str, evaluate: Callable[..., Any], known: Mapping[str, str]) -> None:
@@ -86,7 +87,7 @@ def _try_out(text: str, evaluate: Callable[..., Any], known: Mapping[str, str]) 
     from jinja2 import TemplateError
 
     try:
-        evaluate(**dict.fromkeys(known, 1))
+        bool(evaluate(**dict.fromkeys(known, 1)))
     except (TypeError, TemplateError) as error:
         raise _refusal(text, f"the condition cannot be computed: {error}") from error
     except (ArithmeticError, ValueError):

@@ -95,10 +95,10 @@ def _unknown_key(key: Key, siblings: Iterable[str]) -> Fault:
 
 def _condition_faults(data: dict[str, Any]) -> Iterator[Fault]:
     triggers = data.get("triggers")
-    for index, trigger in enumerate(triggers if isinstance(triggers, list) else ()):
-        when = trigger.get("when") if isinstance(trigger, dict) else None
-        known = VARIABLES.get(str(trigger.get("at"))) if isinstance(trigger, dict) else None
-        if isinstance(when, str) and when.strip() and known:
+    for index, entry in enumerate(triggers if isinstance(triggers, list) else ()):
+        trigger = entry if isinstance(entry, dict) else {}
+        when, known = trigger.get("when"), VARIABLES.get(str(trigger.get("at")))
+        if isinstance(when, str) and when.strip() and known:  # what is wrong with anything else, the models say
             try:
                 compile_condition(when, known)
             except PolicyError as error:

@@ -83,7 +83,9 @@ class Boundaries(PolicyModel):
         1.5, description="Times the tail's budget that it may grow to, rather than cut a large message off."
     )
     tail_min_messages: Annotated[int, Field(ge=1)] = Field(
-        3, description="Messages kept at the end even where they exceed the budget."
+        3,
+        description="A message over the budget ends the tail only where it would be at least this many-th from the "
+        "end; the ones nearer to the end are kept whatever they cost.",
     )
     anchors: List[Literal["last_user"]] = Field(
         ("last_user",),

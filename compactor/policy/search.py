@@ -14,21 +14,19 @@ from compactor.policy.source import read_yaml
 SUFFIXES = (".yaml", ".yml")
 """What a policy's file name ends in."""
 
-SHIPPED = "shipped"
-"""What stands in for the directory of a file that comes with Compactor."""
-
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A directory that is looked into, and how it is called in messages."""
+    """A directory that is looked into, and how it is called in messages; ``shipped``: it comes with Compactor."""
 
     directory: Traversable
     label: str
+    shipped: bool = False
 
     def file(self, name: str) -> "Found | None":
         """The file of that name, if there is one."""
         path = self.directory.joinpath(name)
-        label = f"{SHIPPED}:{name}" if self.label == SHIPPED else shown_path(path)
+        label = f"{self.label}:{name}" if self.shipped else shown_path(path)
         return Found(path, label) if path.is_file() else None
 
     def names(self) -> list[str]:
@@ -70,7 +68,7 @@ def search_places(kind: Literal["policies", "prompts"], environ: Mapping[str, st
     asked = [Path(entry) for entry in environ.get(variable, "").split(os.pathsep) if entry]
     directories = [*asked, Path(kind), user_directory(environ) / kind]
     places = [Place(directory, shown_path(directory)) for directory in directories]
-    return (*places, Place(files(f"compactor.shipped.{kind}"), SHIPPED))
+    return (*places, Place(files(f"compactor.shipped.{kind}"), "shipped", shipped=True))
 
 
 def user_directory(environ: Mapping[str, str], platform: str = sys.platform) -> Path:

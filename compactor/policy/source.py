@@ -54,18 +54,16 @@ def _unusable(source: str, message: str, hint: str) -> Document:
 
 
 def _read(builder: "_Builder") -> Document:
+    root = None
     try:
         root = builder.document()
     except yaml.MarkedYAMLError as error:
         builder.problems.append(_syntax_problem(error, builder))
-        root = None
-    except yaml.reader.ReaderError as error:
-        message = f"this is not YAML: it contains the control character {chr(error.character)!r}"
-        builder.problems.append(Problem(builder.source, dotted(builder.key), message, "escape it in double quotes"))
-        root = None
+    except (yaml.reader.ReaderError, UnicodeEncodeError):
+        message = "this is not YAML: it contains a control character, or bytes that are not text"
+        builder.problems.append(Problem(builder.source, dotted(builder.key), message, "write it as '\\x..' in quotes"))
     except _TooDeep as error:
         builder.problems.append(Problem(builder.where(error.mark), dotted(builder.key), str(error)))
-        root = None
     return Document(root, tuple(builder.problems))
 
 

@@ -13,9 +13,10 @@ from compactor.summarizing.extractive.carrying import Carried
 
 _FIRST_ASK = 1500  # code points of the first ask on one line; what is longer follows line by line
 _LATER_ASK = 500
+_SYMBOLS = 240  # code points of definitions on one line
 
 # What a kind of detail is worth among the others, before its age and the names in it count.
-_DETAILS = {Kind.ERROR: 0.5, Kind.VALUE: 0.5, Kind.STATEMENT: 0.5, Kind.EXCERPT: 0.1, Kind.LOOK: 0.3}
+_DETAILS = {Kind.ERROR: 0.5, Kind.VALUE: 0.5, Kind.STATEMENT: 0.5, Kind.EXCERPT: 0.2, Kind.LOOK: 0.3}
 
 
 def candidates(facts: Sequence[Fact], count: int, carried: Carried) -> list[Candidate]:
@@ -120,9 +121,22 @@ def _files(done: Sequence[Fact], age: _Age, carried: Carried) -> Iterator[Candid
 
 
 def _symbols(facts: Sequence[Fact], age: _Age) -> Iterator[Candidate]:
+    """The definitions seen in each file, several on a line, beside the line that says what was done to the file."""
+    by_path: dict[str, dict[str, Fact]] = {}
     for fact in facts:
-        score = 0.6 * fact.weight + 0.2 * age.recency(fact.index)
-        yield Candidate("files", f"{fact.subject}: {fact.text}", score, fact.index)
+        by_path.setdefault(fact.subject, {})[fact.text] = fact
+    for path, seen in by_path.items():
+        last = max(fact.index for fact in seen.values())
+        name = "/".join(path.split("/")[-2:])
+        run: list[Fact] = []
+        for number, fact in enumerate([*seen.values(), None]):
+            if run and (fact is None or sum(len(held.text) + 2 for held in run) + len(fact.text) > _SYMBOLS):
+                weight = max(held.weight for held in run)
+                text = f"{name}: {'; '.join(held.text for held in run)}"
+                yield Candidate("files", text, 0.6 * weight + 0.3 * age.recency(last), last + 0.1 + number * 1e-4)
+                run = []
+            if fact is not None:
+                run.append(fact)
 
 
 def _next_steps(plans: Sequence[Fact], age: _Age) -> Iterator[Candidate]:

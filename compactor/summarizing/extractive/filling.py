@@ -2,6 +2,7 @@
 
 import heapq
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from compactor.extension.protocols import Counter
 from compactor.summarizing.extractive.candidate import Candidate
@@ -21,7 +22,14 @@ SHARES: Mapping[str, float] = {
     "critical": 0.14,
     "tools": 0.02,
 }
-_NOVELTY = 0.6  # the part of a line's worth that names said before take away
+# What a line's worth is made of, beside the score of its candidate (about 0 to 3). Measured by forward recall.
+_NAMED = 1.5  # the names in it
+_FOCUSED = 1.5  # the words of the focus in it
+_MUST = 9.0  # more than everything else together
+_STALE = 0.5  # the part of its worth that a line loses when all its names are in the summary already
+
+_SMALLEST = 8  # tokens that no line of use is below
+_PATIENCE = 40  # lines too long for what is left, after which the search ends
 
 
 def fill(layout: Layout, pool: Iterable[Candidate], salience: Salience, budget: int, counter: Counter) -> str:
@@ -35,8 +43,8 @@ def fill(layout: Layout, pool: Iterable[Candidate], salience: Salience, budget: 
         return _bare(layout, budget, counter)
     buyer = _Buyer(pool, salience, counter)
     for content, share in SHARES.items():
-        buyer.buy(room, room * share, content)
-    buyer.buy(room, room)
+        buyer.buy_for(content, room * share)
+    buyer.buy_any(room)
     chosen = sorted(buyer.bought, key=lambda candidate: candidate.order)
     text = _write(layout, chosen)
     spare = sorted(chosen, key=lambda candidate: (candidate.must, candidate.score))
@@ -63,61 +71,80 @@ def _bare(layout: Layout, budget: int, counter: Counter) -> str:
     return "\n".join(lines)
 
 
+class _Offer(NamedTuple):
+    """A candidate on offer; ``rank`` is its worth, negative so that the smallest is the best."""
+
+    rank: float
+    number: int
+    candidate: Candidate
+    names: dict[str, float]
+
+
 class _Buyer:
     """Buys lines for tokens, the best first; a line is worth less when its names were bought before."""
 
     def __init__(self, pool: Iterable[Candidate], salience: Salience, counter: Counter) -> None:
         self.bought: list[Candidate] = []
-        self.spent = 0
+        self._spent = 0
         self._counter = counter
-        self._seen: set[str] = set()
-        self._covered: dict[str, float] = {}
-        self._waiting: dict[str, list[tuple[float, int, Candidate, dict[str, float]]]] = {}
-        unique: dict[str, Candidate] = {}
-        for candidate in pool:
-            held = unique.get(candidate.text)
-            if held is None or candidate.score > held.score:
-                unique[candidate.text] = candidate
-        for number, candidate in enumerate(unique.values()):
-            weights = salience.weights(candidate.text)
-            total = sum(weights.values())
-            value = candidate.score + total / (total + 4) + 1.5 * salience.focused(candidate.text) + 9.0 * candidate.must
-            self._waiting.setdefault(candidate.content, []).append((-value, number, candidate, weights))
+        self._covered: set[str] = set()
+        self._offers: dict[str, list[_Offer]] = {}
+        for number, candidate in enumerate(_unique(pool)):
+            names = salience.weights(candidate.text)
+            worth = candidate.score + _NAMED * _saturated(sum(names.values()))
+            worth += _FOCUSED * salience.focused(candidate.text) + _MUST * candidate.must
+            self._offers.setdefault(candidate.content, []).append(_Offer(-worth, number, candidate, names))
 
-    def buy(self, room: float, share: float, content: str | None = None) -> None:
-        """Buy among the candidates for ``content`` (None: among all) for at most ``share``, within ``room`` in all."""
-        if content is not None:
-            queue = self._waiting.pop(content, [])
-        else:
-            queue = [entry for queue in self._waiting.values() for entry in queue]
-            self._waiting = {}
-        heapq.heapify(queue)
-        left = min(share, room - self.spent)
-        kept = []
-        misses = 0
-        while queue and misses < 40 and left > 8:
-            value, number, candidate, weights = heapq.heappop(queue)
-            current = self._current(value, weights)
-            if queue and current > queue[0][0] + 1e-9 and current != value:
-                heapq.heappush(queue, (current, number, candidate, {w: x for w, x in weights.items() if w not in self._covered}))
+    def buy_for(self, content: str, tokens: float) -> None:
+        """Buy among the candidates for ``content``, for at most ``tokens``."""
+        self._offers[content] = self._buy(self._offers.get(content, []), tokens)
+
+    def buy_any(self, total: float) -> None:
+        """Buy among all candidates that are left until ``total`` tokens are spent, earlier purchases included."""
+        self._buy([offer for offers in self._offers.values() for offer in offers], total - self._spent)
+        self._offers = {}
+
+    def _buy(self, offers: list[_Offer], tokens: float) -> list[_Offer]:
+        """Spend ``tokens`` on the best of ``offers``; those not bought are returned."""
+        heapq.heapify(offers)
+        passed: list[_Offer] = []
+        left = tokens
+        while offers and left >= _SMALLEST and len(passed) < _PATIENCE:
+            offer = heapq.heappop(offers)
+            now = self._now(offer)
+            if now.rank > offer.rank and offers and now.rank > offers[0].rank:
+                heapq.heappush(offers, now)
                 continue
-            cost = self._counter.text(f"- {candidate.text}\n") + 1
+            # One more than counted: a counter may round down, and the line break joins nothing.
+            cost = self._counter.text(f"- {offer.candidate.text}\n") + 1
             if cost > left:
-                misses += 1
-                kept.append((value, number, candidate, weights))
+                passed.append(offer)
                 continue
             left -= cost
-            self.spent += cost
-            self.bought.append(candidate)
-            for word in weights:
-                self._covered[word] = 1.0
-        if content is not None:
-            self._waiting[content] = queue + kept
+            self._spent += cost
+            self.bought.append(offer.candidate)
+            self._covered.update(offer.names)
+        return offers + passed
 
-    def _current(self, value: float, weights: dict[str, float]) -> float:
-        """The (negative) worth of a line now: names that are covered no longer count in full."""
-        total = sum(weights.values())
-        if not total:
-            return value
-        stale = sum(weight for word, weight in weights.items() if word in self._covered) / total
-        return value * (1 - _NOVELTY * stale * 0.5) if stale else value
+    def _now(self, offer: _Offer) -> _Offer:
+        """``offer`` at its present worth, which falls with the share of its names that are bought already."""
+        fresh = {name: weight for name, weight in offer.names.items() if name not in self._covered}
+        if len(fresh) == len(offer.names):
+            return offer
+        stale = 1 - sum(fresh.values()) / sum(offer.names.values())
+        return offer._replace(rank=offer.rank * (1 - _STALE * stale), names=fresh)
+
+
+def _unique(pool: Iterable[Candidate]) -> Iterable[Candidate]:
+    """Each text once, as the candidate that ranks highest."""
+    best: dict[str, Candidate] = {}
+    for candidate in pool:
+        held = best.get(candidate.text)
+        if held is None or candidate.score > held.score:
+            best[candidate.text] = candidate
+    return best.values()
+
+
+def _saturated(weight: float) -> float:
+    """Many names in one line count less and less: 0 for none, towards 1."""
+    return weight / (weight + 4)

@@ -7,6 +7,7 @@ from compactor.messages.message import Message, Text, ToolCall
 
 _WORD = re.compile(r"[A-Za-z_]\w*(?:[.-]\w+)*|\d{3,}")
 _SEEN = 4000  # code points read of one text or argument string: names that matter come early or often
+_UNUSED = 0.25  # the weight of a name that nobody but a tool has used
 
 
 class Salience:
@@ -18,17 +19,18 @@ class Salience:
 
     def __init__(self, messages: Sequence[Message], focus: str | None = None) -> None:
         self._weights: dict[str, float] = {}
+        self._is_name: dict[str, bool] = {}
         total = max(len(messages), 1)
         for index, message in enumerate(messages):
             lately = 0.5 + (index + 1) / total
-            for word in {word for text in _spoken(message) for word in names(text[:_SEEN])}:
-                self._weights[word] = self._weights.get(word, 0.0) * 0.7 + lately
+            for name in {name for text in _spoken(message) for name in self._names(text[:_SEEN])}:
+                self._weights[name] = self._weights.get(name, 0.0) * 0.7 + lately
         self._focus = frozenset(word.lower() for word in re.findall(r"\w{3,}", focus or ""))
 
     def weights(self, line: str) -> dict[str, float]:
         """The names of ``line`` with what each is worth."""
         known = self._weights
-        return {word: known.get(word, 0.25) for word in names(line)}
+        return {name: known.get(name, _UNUSED) for name in self._names(line)}
 
     def focused(self, line: str) -> float:
         """The share of the focus' words that ``line`` mentions, 0 to 1."""
@@ -37,14 +39,21 @@ class Salience:
         lower = line.lower()
         return sum(word in lower for word in self._focus) / len(self._focus)
 
+    def _names(self, text: str) -> list[str]:
+        """The different words of ``text`` that look like names of something rather than like prose."""
+        is_name = self._is_name
+        found = []
+        for word in dict.fromkeys(_WORD.findall(text)):
+            named = is_name.get(word)
+            if named is None:
+                named = is_name[word] = _looks_like_name(word)
+            if named:
+                found.append(word)
+        return found
 
-def names(text: str) -> Iterable[str]:
-    """The words of ``text`` that look like names of something rather than like prose."""
-    return (word for word in _WORD.findall(text) if len(word) > 3 and _is_name(word))
 
-
-def _is_name(word: str) -> bool:
-    return not word.isalpha() or not (word.islower() or word[1:].islower())
+def _looks_like_name(word: str) -> bool:
+    return len(word) > 3 and (not word.isalpha() or not (word.islower() or word[1:].islower()))
 
 
 def _spoken(message: Message) -> Iterable[str]:

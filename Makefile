@@ -1,0 +1,60 @@
+# Compactor needs Python >= 3.11 and make; everything else is installed into .venv. `make help` lists the targets.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+WORKERS ?= auto
+
+# The caches of the tools stay out of the tree.
+export HYPOTHESIS_STORAGE_DIRECTORY := $(CURDIR)/$(VENV)/hypothesis
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+PYTEST := $(BIN)/pytest -o cache_dir=$(VENV)/pytest -n $(WORKERS) --maxprocesses 4
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench docs clean
+.NOTPARALLEL:
+
+help:  ## List the targets.
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 8
+
+demo: $(VENV)/run.stamp  ## Compact examples/long-session.json into demo-output/ and print the report.
+	@mkdir -p demo-output
+	@$(BIN)/compactor compress examples/long-session.json -o demo-output/compacted.json --model gpt-4o
+
+test: $(VENV)/dev.stamp  ## Run the tests (ARGS="-k plan" is passed on).
+	@$(PYTEST) $(ARGS)
+
+lint: $(VENV)/dev.stamp  ## Run ruff, mypy --strict and import-linter.
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy --strict
+	@$(BIN)/lint-imports --no-logo
+
+bench: $(VENV)/run.stamp  ## Measure cold start, compaction, check and memory.
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+docs: $(VENV)/run.stamp  ## Write the generated parts anew: the policy's schema and its reference.
+	@$(BIN)/python -m compactor.policy.schema > $(VENV)/schema.json
+	@cp $(VENV)/schema.json compactor/policy/schema.json
+	@$(BIN)/python -m compactor.policy.docs docs/policy.md
+
+clean:  ## Remove what the other targets made.
+	@rm -rf $(VENV) demo-output build dist *.egg-info .*_cache
+	@find . -name __pycache__ -prune -exec rm -rf {} +
+
+# The environment is made once, and filled again only when pyproject.toml changed.
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	  { echo "Compactor needs Python 3.11 or newer, and '$(PYTHON)' is not: name one, as in make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || \
+	  { echo "'$(PYTHON)' cannot make environments: install its venv package, as in apt-get install python3-venv" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/run.stamp: pyproject.toml | $(BIN)/python
+	@echo "Installing into $(VENV) ..." >&2
+	@$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/dev.stamp: pyproject.toml | $(BIN)/python
+	@echo "Installing into $(VENV) ..." >&2
+	@$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@ $(VENV)/run.stamp
