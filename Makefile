@@ -47,14 +47,14 @@ $(BIN)/python:
 	  { echo "Compactor needs Python 3.11 or newer, and '$(PYTHON)' is not: name one, as in make PYTHON=python3.12" >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || \
 	  { echo "'$(PYTHON)' cannot make environments: install its venv package, as in apt-get install python3-venv" >&2; exit 1; }
-	@$(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
 $(VENV)/run.stamp: pyproject.toml | $(BIN)/python
 	@echo "Installing into $(VENV) ..." >&2
-	@$(BIN)/python -m pip install --quiet --editable .
+	@$(BIN)/python -m pip install -qq --editable .
 	@touch $@
 
 $(VENV)/dev.stamp: pyproject.toml | $(BIN)/python
 	@echo "Installing into $(VENV) ..." >&2
-	@$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@$(BIN)/python -m pip install -qq --editable '.[dev]'
 	@touch $@ $(VENV)/run.stamp

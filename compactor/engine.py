@@ -16,7 +16,7 @@ from compactor.planning.plan import Plan, Task, make_plan
 from compactor.planning.trigger import Decision, decide, trigger_variables
 from compactor.policy.models import Policy
 from compactor.policy.overrides import Override
-from compactor.prepared import PolicySource, prepare
+from compactor.prepared import PolicySource, PreparedPolicy, prepare
 from compactor.result import CompactionResult, Outcome, Report
 from compactor.state import CompactionState
 from compactor.steps import drive, drive_async
@@ -54,6 +54,11 @@ class Compactor:
         """
         self._ready = prepare(policy, model=model, overrides=overrides, summarizer=summarizer, environ=environ)
         self._clock = clock
+
+    @property
+    def prepared(self) -> PreparedPolicy:
+        """The policy with everything that it names, and where each of its values came from."""
+        return self._ready
 
     @property
     def policy(self) -> Policy:

@@ -6,11 +6,12 @@ They bind what we introduce: what was wrong in the input and could not be mended
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from compactor.assembly.assemble import NOTE_LINE
 from compactor.assembly.repair import is_whole
 from compactor.messages.earlier import is_real_user, summaries_in
-from compactor.messages.message import Message, Reasoning, Text
+from compactor.messages.message import Message, Reasoning, Text, is_blank
 from compactor.messages.pairing import pair
 
 CHECKED = ("pairs", "roles", "newest user message", "system prompt", "one summary", "signed reasoning")
@@ -73,7 +74,7 @@ def _newest_user(given: Sequence[Message], result: Sequence[Message]) -> Iterato
     if newest is None:
         return
     kept = next((message for message in reversed(result) if is_real_user(message)), None)
-    if kept is None or _own_texts(kept) != _own_texts(newest):
+    if kept is None or _own_content(kept) != _own_content(newest):
         yield Violation(4, "the newest user message is not there verbatim")
 
 
@@ -110,8 +111,8 @@ def _spoken(messages: Sequence[Message]) -> list[Message]:
     return [message for message in messages if not message.is_system]
 
 
-def _own_texts(message: Message) -> list[str]:
+def _own_content(message: Message) -> list[Any]:
+    """What a user message says apart from a summary of ours: its texts that are not blank, and all other parts."""
     ours = {number for number, _ in summaries_in(message)}
-    return [
-        part.text for number, part in enumerate(message.parts) if number not in ours and isinstance(part, Text)
-    ]
+    own = [part for number, part in enumerate(message.parts) if number not in ours]
+    return [part.text if isinstance(part, Text) else part.raw for part in own if not is_blank(part)]

@@ -6,7 +6,7 @@ REFERENCE section 8, and law 2 for several results of one call.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from compactor.messages.message import Message, ToolCall
+from compactor.messages.message import Message, Reasoning, ToolCall, is_blank
 from compactor.messages.pairing import Pairing, pair
 
 MakeStub = Callable[[ToolCall], Message]
@@ -66,12 +66,7 @@ def _without(message: Message, position: int, gone: set[tuple[int, int]]) -> Mes
     parts = tuple(part for number, part in enumerate(message.parts) if (position, number) not in gone)
     if len(parts) == len(message.parts):
         return message
-    return message.with_parts(parts) if any(_speaks(part) for part in parts) else None
-
-
-def _speaks(part: object) -> bool:
-    text = getattr(part, "text", None)
-    return bool(text.strip()) if isinstance(text, str) else True
+    return message.with_parts(parts) if not all(is_blank(part) or isinstance(part, Reasoning) for part in parts) else None
 
 
 def _calls(message: Message) -> list[tuple[int, ToolCall]]:

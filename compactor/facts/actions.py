@@ -9,7 +9,13 @@ from compactor.facts.commands import command_of, looks_only, program_of
 from compactor.facts.paths import patched, path_argument, paths_in
 from compactor.facts.prose import clip, one_line
 
-_EDITOR_VERBS = {"view": "read", "create": "created", "str_replace": "edited", "insert": "edited", "undo_edit": "edited"}
+_EDITOR_VERBS = {
+    "view": "read",
+    "create": "created",
+    "str_replace": "edited",
+    "insert": "edited",
+    "undo_edit": "edited",
+}
 _FILE_VERBS = (
     (re.compile(r"delete|remove|unlink", re.I), "deleted"),
     (re.compile(r"write|create|save", re.I), "wrote"),
@@ -17,12 +23,17 @@ _FILE_VERBS = (
 )
 # Names of tools that change something; all others are taken to look only.
 _EFFECT = re.compile(
-    r"(?:^|_)(?:add|apply|assign|book|buy|cancel|close|commit|copy|create|delete|deploy|edit|exchange|execute|insert|install|merge|modify"
-    r"|move|open|order|patch|pay|post|publish|push|put|remove|rename|replace|reply|return|run|save|send|set|start|stop|submit|transfer"
-    r"|update|upload|write)(?:$|_)"
-    r"|^(?:Edit|Write|MultiEdit|NotebookEdit|Bash)|(?:Create|Update|Write|Edit|Delete|Send|Cancel|Submit)(?:$|[A-Z])"
+    r"(?:^|_)(?:add|apply|assign|book|buy|cancel|close|commit|copy|create|delete|deploy|edit|exchange|execute|insert"
+    r"|install|merge|modify|move|open|order|patch|pay|post|publish|push|put|remove|rename|replace|reply|return|run"
+    r"|save|send|set|start|stop|submit|transfer|update|upload|write)(?:$|_)"
+    r"|^(?:Edit|Write|MultiEdit|NotebookEdit|Bash)"
+    r"|(?:Create|Update|Write|Edit|Delete|Send|Cancel|Submit)(?:$|[A-Z])"
 )
-_NEW_TEXT = ("new_string", "new_str", "content", "contents", "file_text", "new_text", "text", "diff", "patch", "new_source")
+_BOOKKEEPING = re.compile(r"todo|task|plan", re.I)  # an agent's own lists change nothing but the list
+_NEW_TEXT = (
+    *("new_string", "new_str", "content", "contents", "file_text"),
+    *("new_text", "text", "diff", "patch", "new_source"),
+)
 _ADDED = re.compile(r"^\+(?!\+\+)(.*)$", re.M)
 
 
@@ -62,13 +73,15 @@ def action_of(name: str, raw: object) -> Action:
     text = raw if isinstance(raw, str) else ""
     if path and (command in _EDITOR_VERBS or not command):
         return _file_action(name, path, _EDITOR_VERBS.get(command, ""), arguments)
-    patch = next((value for value in (command, *arguments.values(), text) if isinstance(value, str) and "*** " in value), "")
+    texts = (value for value in (command, *arguments.values(), text) if isinstance(value, str))
+    patch = next((value for value in texts if "*** " in value), "")
     files = tuple(patched(patch))
     if files:
         return _patch_action(files, patch)
     if command:
         return _command_action(name, command)
-    return Action(f"{name}({_brief(arguments, text)})", name, bool(_EFFECT.search(name)))
+    effect = bool(_EFFECT.search(name)) and not _BOOKKEEPING.search(name)
+    return Action(f"{name}({_brief(arguments, text)})", name, effect)
 
 
 def _file_action(name: str, path: str, verb: str, arguments: Mapping[str, object]) -> Action:
@@ -106,6 +119,14 @@ def _brief(arguments: Mapping[str, object], text: str) -> str:
     for key, value in arguments.items():
         if value is None or value == "":
             continue
-        told = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=lambda _: "…")
-        shown.append(f"{key}={clip(told, 120)}")
+        shown.append(f"{key}={clip(_told(value), 120)}")
     return clip(one_line(", ".join(shown)), 300)
+
+
+def _told(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    try:
+        return json.dumps(value, ensure_ascii=False, default=lambda _: "…")
+    except (TypeError, ValueError, RecursionError):
+        return "…"

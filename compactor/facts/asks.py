@@ -2,16 +2,28 @@
 
 import re
 
-# Blocks that hosts wrap around or put beside a user's words: <environment_context>..., <system-reminder>...
-_BLOCK = re.compile(r"<([a-zA-Z][\w:-]{3,})(?: [^<>]{0,200})?>.*?</\1>", re.S)
+_OPENING = re.compile(r"<([a-zA-Z][\w:-]{3,})(?: [^<>]{0,200})?>")
 
 
 def ask(text: str) -> str:
     """The request in a user's message, "" where the message holds none.
 
-    Tagged blocks are taken for additions of the host and left out, unless nothing but a part of one block's
-    content would be lost that way and the block is the only text: then there is no request at all.
+    Tagged blocks (``<environment_context> ... </environment_context>``) are taken for additions of the host and
+    left out; a message of nothing else asks for nothing.
     """
-    if "</" in text:
-        text = _BLOCK.sub(" ", text)
-    return text.strip()
+    if "</" not in text:
+        return text.strip()
+    kept: list[str] = []
+    unclosed: set[str] = set()  # so that many openings without an end stay linear
+    at = 0
+    while (opening := _OPENING.search(text, at)) is not None:
+        tag = opening.group(1)
+        end = -1 if tag in unclosed else text.find(f"</{tag}>", opening.end())
+        if end < 0:
+            unclosed.add(tag)
+            kept.append(text[at : opening.end()])
+            at = opening.end()
+        else:
+            kept.append(text[at : opening.start()])
+            at = end + len(tag) + 3
+    return "".join([*kept, text[at:]]).strip()

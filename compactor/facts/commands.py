@@ -12,11 +12,15 @@ _SUBCOMMAND = re.compile(r"^[a-z][a-z:-]*$")
 # Steps of a command line that prepare the one that matters.
 _PREPARING = frozenset({"cd", "export", "echo", "source", ".", "set", "sleep", "true", "mkdir", "pushd", "popd"})
 _LOOKING = frozenset(
-    "ls cat head tail grep egrep rg ag find fd sed awk wc pwd tree stat file which nl jq less more du df env type diff cut sort".split()
+    {"ls", "cat", "head", "tail", "grep", "egrep", "rg", "ag", "find", "fd", "sed", "awk", "wc", "pwd", "tree", "stat"}
+    | {"file", "which", "nl", "jq", "less", "more", "du", "df", "env", "type", "diff", "cut", "sort"}
 )
-_LOOKING_GIT = frozenset({"status", "log", "diff", "show", "blame", "branch", "rev-parse", "ls-files", "grep", "remote"})
+_LOOKING_GIT = frozenset(
+    {"status", "log", "diff", "show", "blame", "branch", "rev-parse", "ls-files", "grep", "remote"}
+)
 _WITH_SUBCOMMAND = frozenset(
-    "git go npm npx pnpm yarn uv cargo docker make poetry mise just task kubectl pip pip3 gh hatch tox nox dotnet mvn gradle bundle".split()
+    {"git", "go", "npm", "npx", "pnpm", "yarn", "uv", "cargo", "docker", "make", "poetry", "mise", "just", "task"}
+    | {"kubectl", "pip", "pip3", "gh", "hatch", "tox", "nox", "dotnet", "mvn", "gradle", "bundle"}
 )
 
 

@@ -3,16 +3,21 @@
 import re
 
 # A line is looked at only where one of these stands: searching for literals is far cheaper than a pattern a line.
-_LITERALS = ("rror", "xception", "FAIL", "panic:", "fatal:", "ot found", "enied", "efused", "ailed", "ndefined", "cannot ", "imed out")
+_LITERALS = (
+    *("rror", "xception", "FAIL", "panic:", "fatal:", "ot found", "o such file"),
+    *("enied", "efused", "ailed", "ndefined", "cannot ", "imed out"),
+)
 _LINE = re.compile(
-    r"\b(?:[A-Z]\w*)?(?:Error|Exception|Warning)\b[:(]|\berror\b|\bFAIL(?:ED|URE)?\b|\bfailed\b|\bpanic:|\bfatal:|not found|No such file"
-    r"|[Dd]enied|refused|[Uu]ndefined\b|cannot |[Tt]imed out"
+    r"\b(?:[A-Z]\w*)?(?:Error|Exception|Warning)\b[:(]|\berror\b|\bFAIL(?:ED|URE)?\b|\bfailed\b|\bpanic:|\bfatal:"
+    r"|not found|No such file|[Dd]enied|refused|[Uu]ndefined\b|cannot |[Tt]imed out|\w(?:Error|Exception)$"
 )
 _EXIT = re.compile(
     r"(?:exit(?:ed)?(?: with)?(?: code| status)?|exit_code|returncode|return code)[\"']?[:= ]{1,3}\(?(-?\d+)", re.I
 )
 _OPENING = re.compile(
-    r"\s*(?:<\w*error\w*>|\[?error\b|(?:\w+\.)*[A-Z]\w*(?:Error|Exception)\b|Traceback \(most|fatal:|panic:|bash: |/bin/\w+: |Exit code [1-9])", re.I
+    r"\s*(?:<\w*error\w*>|\[?error\b|(?:\w+\.)*[A-Z]\w*(?:Error|Exception)\b|Traceback \(most|fatal:|panic:"
+    r"|bash: |/bin/\w+: |Exit code [1-9])",
+    re.I,
 )
 _NO_FAILURE = re.compile(r"\b(?:0|no) (?:errors?|failed|failures?|warnings?)\b", re.I)
 _TAG = re.compile(r"^<\w+>|</\w+>$")

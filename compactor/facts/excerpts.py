@@ -2,13 +2,13 @@
 
 import re
 
-from compactor.facts.prose import bare
-
-_HEAD, _TAIL = 6000, 2000  # code points looked at: what a summariser sees of a long result (REFERENCE section 6)
+_LIMIT, _HEAD, _TAIL = 6000, 4000, 1500  # code points looked at, as in REFERENCE section 6
 _RUN = 220
-_NUMBERED = re.compile(r"^\s*\d+\s*[→\t|:]\s*")
+_FRONT = re.compile(r"\s*(?:\d+\s*[→\t|:]\s*)?(?:[#>*•·-]+\s+|#+)*")
 _NAMED = re.compile(r"[A-Za-z]\w*[_./:-]\w|[a-z][A-Z]|\d{3,}|`")
-_NOISE = re.compile(r"^(?:[\W\d]+$|import\b|from \S+ import|package \w+$|return\b.{0,12}$|Chunk ID|Wall time|Original token|Output:)")
+_NOISE = re.compile(
+    r"(?:[\W\d]+$|import\b|from \S+ import|package \w+$|return\b.{0,12}$|Chunk ID|Wall time|Original token|Output:)"
+)
 
 
 def excerpts(output: str, most: int = 40) -> list[str]:
@@ -16,12 +16,13 @@ def excerpts(output: str, most: int = 40) -> list[str]:
 
     At most ``most`` runs of about ``_RUN`` code points, " | " between the lines: a name keeps its neighborhood.
     """
-    if len(output) > _HEAD + _TAIL:
+    if len(output) > _LIMIT:
         output = f"{output[:_HEAD]}\n{output[-_TAIL:]}"
     runs: list[str] = []
     run = ""
     for line in output.splitlines():
-        line = bare(_NUMBERED.sub("", line[:600], count=1))
+        front = _FRONT.match(line)
+        line = line[front.end() if front else 0 : 600].rstrip()
         if len(line) < 8 or _NOISE.match(line) or not _NAMED.search(line):
             continue
         if run and len(run) + len(line) > _RUN:

@@ -11,12 +11,16 @@ _TELLING = re.compile(
 )
 # Lines that wrap an output without saying anything of it.
 _WRAPPER = re.compile(
-    r"^(?:Command:|Chunk ID|Wall time|Process exited|Original token|Output:|Exit code|Total output lines|</?\w+>$|\d+→?$|[-=_*#~]{3,}|```)", re.I
+    r"^(?:Command:|Chunk ID|Wall time|Process exited|Original token|Output:|Exit code|Total output"
+    r"|</?\w+>$|\d+→?$|[-=_*#~]{3,}|```)", re.I
 )
 
 
 def ending(output: str, failed: bool, limit: int = 240) -> str:
-    """How a call ended, on one line of at most ``limit`` code points: its errors, its result line, else its last line."""
+    """How a call ended, on one line of at most ``limit`` code points.
+
+    Of a failure these are its error lines, of a success its result lines; else the first and the last line.
+    """
     if failed:
         code = exit_code(output)
         found = error_lines(output, most=3) or _edges(output)

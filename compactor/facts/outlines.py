@@ -4,7 +4,8 @@ import re
 
 # The line break in front is a literal that the search can jump to; an editor's line numbers may follow it.
 _DEFINITION = re.compile(
-    r"\n(?:\s*\d+[→\t:|-])?[ \t]*((?:(?:export|default|pub|async|static|public|private|protected|abstract|override)(?:\([a-z]+\))? )*"
+    r"\n(?:[ \t]*\d+[→\t:|-])?[ \t]*("
+    r"(?:(?:export|default|pub|async|static|public|private|protected|abstract|override)(?:\([a-z]+\))? )*"
     r"(?:def|class|func|fn|type|interface|struct|enum|const|function|impl|trait|module|resource)[ \t(][^\n]{3,300})"
 )
 

@@ -3,11 +3,15 @@
 import re
 from collections.abc import Mapping
 
-_KEYS = ("file_path", "path", "filename", "file", "filepath", "target_file", "notebook_path", "absolute_path", "relative_path")
+_KEYS = (
+    *("file_path", "path", "filename", "file", "filepath"),
+    *("target_file", "notebook_path", "absolute_path", "relative_path"),
+)
 _PATH = re.compile(
     r"(?<![\w/.:@-])(?:~|\.{1,2})?/?(?:[\w.@+-]+/)+[\w.@+-]*\.?\w+(?![\w/])"
-    r"|(?<![\w/.@-])[A-Za-z_][\w-]*(?:\.[\w-]+)*\.(?:py|pyi|js|jsx|mjs|ts|tsx|go|rs|java|kt|c|cc|cpp|h|hpp|cs|rb|php|swift|sh|sql|html?"
-    r"|css|scss|vue|json[lc5]?|ya?ml|toml|ini|cfg|conf|env|lock|mod|md|rst|txt|csv|xml|svg|png|jpe?g|pdf|ipynb|log|proto|tf|j2)\b(?!\.\w)"
+    r"|(?<![\w/.@-])[A-Za-z_][\w-]*(?:\.[\w-]+)*\.(?:py|pyi|js|jsx|mjs|ts|tsx|go|rs|java|kt|c|cc|cpp|h|hpp|cs|rb|php|swift|sh|sql"
+    r"|html?|css|scss|vue|json[lc5]?|ya?ml|toml|ini|cfg|conf|env|lock|mod|md|rst|txt|csv|xml|svg|png"
+    r"|jpe?g|pdf|ipynb|log|proto|tf|j2)\b(?!\.\w)"
 )
 _PATCH = re.compile(r"\*\*\* (Add|Update|Delete) File: ([^\n\"\\]+)")
 _PATCH_ACTIONS = {"Add": "created", "Update": "edited", "Delete": "deleted"}

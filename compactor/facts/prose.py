@@ -3,8 +3,9 @@
 import re
 
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0e-\x1b\x7f\u200b-\u200f\u2028-\u202e\ufeff]")
-_END = re.compile(r"(?<=[^\d\s][.!?])\s+|(?<=[。！？])|\s*\n\s*")
+_END = re.compile(r"(?<=[^\d\s][.!?])\s+|(?<=[。！？])")
 _MARKERS = re.compile(r"^(?:[#>*•·-]+ +|#+)+")
+_LONGEST = 1200  # code points of a sentence that are looked at: what is longer is no sentence
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.S)
 
 
@@ -44,7 +45,8 @@ def sentences(text: str) -> list[str]:
     """
     if "```" in text:
         text = _FENCE.sub("\n", text)
-    return [piece for piece in (bare(piece) for piece in _END.split(text)) if _says_something(piece)]
+    pieces = (bare(piece[:_LONGEST]) for line in text.splitlines() for piece in _END.split(line))
+    return [piece for piece in pieces if _says_something(piece)]
 
 
 def _says_something(piece: str) -> bool:

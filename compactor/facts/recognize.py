@@ -11,10 +11,10 @@ from compactor.facts.excerpts import excerpts
 from compactor.facts.fact import Fact, Kind
 from compactor.facts.outcomes import ending
 from compactor.facts.outlines import definitions
-from compactor.facts.prose import clip, sentences
+from compactor.facts.prose import clip, one_line, sentences
 from compactor.facts.todos import todos
 from compactor.facts.values import has_value
-from compactor.messages.message import Message, Text, ToolCall, ToolResult
+from compactor.messages.message import Media, Message, Text, ToolCall, ToolResult
 
 TODO = "to-do"
 """Subject of plans that stand on a to-do list; their text starts with the status in brackets."""
@@ -40,13 +40,15 @@ class _Reader:
         for part in message.parts:
             if isinstance(part, Text) and part.text and not part.text.isspace():
                 yield from _spoken(index, message, part.text)
+            elif isinstance(part, Media) and message.role == "user":
+                yield Fact(Kind.VALUE, f"The user sent: {clip(f'{part.kind} {part.label}', _LINE)}", index, 0.5)
             elif isinstance(part, ToolCall):
                 yield from self._call(index, part)
             elif isinstance(part, ToolResult):
                 yield from self._result(index, part)
 
     def _call(self, index: int, call: ToolCall) -> Iterator[Fact]:
-        name = call.name or "?"
+        name = one_line(call.name) if isinstance(call.name, str) and call.name.strip() else "?"
         action = action_of(name, call.arguments)
         for id_ in call.ids:
             self._open[id_] = (name, action)
@@ -62,14 +64,17 @@ class _Reader:
         yield Fact(Kind.CALL, "failed" if bad else "ok", index, 0.2, name)
         if action is None:
             action = Action(f"{name}()", name, False)
-        end = ending(output, bad) if bad or action.effect or output.count("\n") < _SHORT else ""
+        # A file tool that worked only says so, and a long thing looked at is quoted by excerpts.
+        told = bad or (action.effect and not action.files) or (not action.effect and output.count("\n") < _SHORT)
+        end = ending(output, bad) if told else ""
         text = f"{action.text} → {end}" if end else action.text
         if bad:
             yield Fact(Kind.FAILURE, text, index, 0.8 if action.effect else 0.5, action.subject)
             for line in error_lines(output):
                 yield Fact(Kind.ERROR, clip(line, _LINE), index, 0.6, action.subject)
             return
-        yield Fact(Kind.OUTCOME if action.effect else Kind.LOOK, text, index, 0.7 if action.effect else 0.35, action.subject)
+        kind, weight = (Kind.OUTCOME, 0.7) if action.effect else (Kind.LOOK, 0.35)
+        yield Fact(kind, text, index, weight, action.subject)
         yield from _files(index, action)
         yield from _shown(index, action, output)
 

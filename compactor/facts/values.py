@@ -2,13 +2,15 @@
 
 import re
 
+_HINT = re.compile(r"[\d`=_]|--|://")  # every value has one of these
 _VALUE = re.compile(
-    r"://|\b[0-9a-f]{7,40}\b(?<![a-f]{7})|\bv?\d+\.\d+(?:\.\d+)+|(?<!\w)#\d{1,6}\b|\b[A-Z]{2,10}-\d{1,6}\b|\b(?=[A-Z]*\d)(?=\d*[A-Z])[A-Z0-9]{5,12}\b"
-    r"|\blocalhost:\d+|\bport \d{2,5}|\b[A-Za-z_]\w*=[^\s=]|\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|[$€£¥]\s?\d|\b\d[\d,.]*\s?(?:ms|s|sec|min|hours?|days?|[KMG]i?B|%|px|tokens?|USD|EUR)\b"
-    r"|(?<!\w)--[a-z][\w-]{3,}|`[^`\n]{3,}`|\b\d{4,}\b",
+    r"://|\b(?=[a-f]*\d)[0-9a-f]{7,40}\b|\bv?\d+\.\d+(?:\.\d+)+|(?<!\w)#\d{1,6}\b|\b[A-Z]{2,10}-\d{1,6}\b"
+    r"|\b(?=[A-Z]*\d)(?=\d*[A-Z])[A-Z0-9]{5,12}\b|\blocalhost:\d+|\b[Pp]ort \d{2,5}|\b[A-Za-z_]\w*=[^\s=]"
+    r"|\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|[$€£¥]\s?\d|(?<!\w)--[a-z][\w-]{3,}|`[^`\n]{3,}`|\b\d{4,}\b"
+    r"|\b\d[\d,.]*\s?(?:ms|s|sec|min|hours?|days?|[KMG]i?B|%|px|tokens?|USD|EUR)\b",
 )
 
 
 def has_value(sentence: str) -> bool:
     """Whether ``sentence`` states a value that would be lost with it."""
-    return bool(_VALUE.search(sentence))
+    return bool(_HINT.search(sentence) and _VALUE.search(sentence))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from compactor.messages.envelope import Envelope, read_envelope
-from compactor.messages.message import Message, Text
+from compactor.messages.message import Message, Text, is_blank
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,4 +73,7 @@ def is_real_user(message: Message) -> bool:
 
     A message that merely quotes a summary is real; so is one that carries ours beside its own content.
     """
-    return message.role == "user" and bool(message.parts) and len(summaries_in(message)) < len(message.parts)
+    if message.role != "user":
+        return False
+    said = sum(not is_blank(part) for part in message.parts)
+    return said > len(summaries_in(message))

@@ -139,6 +139,11 @@ class Message:
         return replace(self, parts=parts, touched=True)
 
 
+def is_blank(part: Part) -> bool:
+    """Whether a part is a text of nothing but blanks, which providers refuse."""
+    return isinstance(part, Text) and not part.text.strip()
+
+
 def _joined(parts: tuple[Part, ...]) -> str:
     """Texts and result texts of ``parts``, a line break between any two."""
     texts = [part.text for part in parts if isinstance(part, (Text, ToolResult))]

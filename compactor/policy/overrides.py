@@ -83,7 +83,7 @@ def _entry(entries: Node, parts: list[str]) -> tuple[int, int]:
     """The position of the entry that ``parts`` begin with, and how many of them its name takes up."""
     if parts[0].isdecimal() and int(parts[0]) < len(entries.content):
         return int(parts[0]), 1
-    names = [_name(entry) for entry in entries.content]
+    names = [entry_name(entry) for entry in entries.content]
     lowered = [name.lower() for name in names]
     for length in range(len(parts), 0, -1):  # the longest first: the name of a model may contain dots
         name = ".".join(parts[:length]).lower()
@@ -94,6 +94,7 @@ def _entry(entries: Node, parts: list[str]) -> tuple[int, int]:
     raise LookupError(f"the list has no entry {parts[0]!r}; {there_are}", did_you_mean(parts[0], known))
 
 
-def _name(entry: Node) -> str:
+def entry_name(entry: Node) -> str:
+    """What an entry of a list is called in dotted keys; empty where it has no name."""
     names = (child.content for key in _NAMING_KEYS if (child := entry.child(key)))
     return next((name for name in names if isinstance(name, str)), "")

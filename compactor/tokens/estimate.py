@@ -54,15 +54,20 @@ _SLICE, _STRIDE = 512, 2_039
 
 
 def estimate(text: str) -> int:
-    """Tokens of ``text`` about as o200k counts them: within 15 % for texts of a paragraph or more."""
+    """Tokens of ``text`` about as o200k counts them.
+
+    For most texts of a paragraph or more within 6 %, for nineteen in twenty within 17 %, for whole transcripts
+    within 10 %. Vietnamese, tables of rare characters and runs of quotes are off by more.
+    """
     if not text:
         return 0
-    if len(text) <= _WHOLE:
-        sample = text
-    else:
-        sample = "".join([text[at : at + _SLICE] for at in range(0, len(text), _STRIDE)])
+    sample = text if len(text) <= _WHOLE else _slices(text)
     tokens = _weigh(sample) * len(text) / len(sample)
     return max(1, len(text) // MAX_CHARACTERS_PER_TOKEN, round(tokens))
+
+
+def _slices(text: str) -> str:
+    return "".join([text[at : at + _SLICE] for at in range(0, len(text), _STRIDE)])
 
 
 def _weigh(text: str) -> float:

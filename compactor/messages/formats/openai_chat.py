@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from compactor.messages.formats.blocks import parse_block, render_text
-from compactor.messages.message import RESULT_ROLES, Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
+from compactor.messages.message import RESULT_ROLES, Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult, is_blank
 
 _CALL_KEYS = ("tool_calls", "function_call")
 
@@ -153,7 +153,7 @@ def _rendered_content(parts: Sequence[Part], raw_content: Any) -> Any:
 def _is_content(part: Part, raw_blocks: Sequence[Any]) -> bool:
     """Whether a part is rendered under ``content``: blank texts never, keys beside the content neither."""
     if isinstance(part, Text):
-        return bool(part.text.strip())
+        return not is_blank(part)
     if isinstance(part, (Media, Opaque, Reasoning)):
         return any(part.raw is block for block in raw_blocks)
     return False

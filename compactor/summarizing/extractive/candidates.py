@@ -13,6 +13,7 @@ from compactor.summarizing.extractive.carrying import Carried
 
 _FIRST_ASK = 1500  # code points of the first ask on one line; what is longer follows line by line
 _LATER_ASK = 500
+_LATELY = 14  # messages from the end in which a stated plan is still a plan
 _SYMBOLS = 240  # code points of definitions on one line
 
 # What a kind of detail is worth among the others, before its age and the names in it count.
@@ -36,7 +37,7 @@ def candidates(facts: Sequence[Fact], count: int, carried: Carried) -> list[Cand
         *_files(by_kind[Kind.FILE], age, carried),
         *_symbols(by_kind[Kind.SYMBOL], age),
         *_next_steps(by_kind[Kind.PLAN], age),
-        *(item for kind, base in _DETAILS.items() for item in _simple("critical", by_kind[kind], age, base, 0.4)),
+        *_details(by_kind, age),
         *_tools(by_kind[Kind.CALL], carried),
     ]
 
@@ -73,14 +74,15 @@ def _rest_of_ask(text: str) -> Iterator[Candidate]:
     for number, line in enumerate(text.splitlines()):
         line = one_line(line)
         shown += len(line) + 1
-        if shown > _FIRST_ASK and len(line) > 3:
-            yield Candidate("goal", f"(first ask) {clip(bare(line), 400)}", 0.9, -1.0 + number * 1e-5)
+        if shown > _FIRST_ASK and len(line) > 3 and not line.startswith("```"):
+            yield Candidate("goal", labels.MORE_OF_ASK + clip(bare(line), 400), 0.9, -1.0 + number * 1e-5)
 
 
 def _done(by_kind: dict[Kind, list[Fact]], age: _Age) -> Iterator[Candidate]:
     yield from _simple("done", by_kind[Kind.OUTCOME], age, 0.7, 0.4)
     for fact in by_kind[Kind.REPORT]:
-        yield Candidate("done", f"Assistant: “{fact.text}”", 0.7 * fact.weight + 0.4 * age.recency(fact.index), fact.index)
+        score = 0.7 * fact.weight + 0.4 * age.recency(fact.index)
+        yield Candidate("done", f"Assistant: “{fact.text}”", score, fact.index)
     newest = max((fact.index for fact in by_kind[Kind.PLAN] if fact.subject == TODO), default=-1)
     for fact in by_kind[Kind.PLAN]:
         if fact.index == newest and fact.text.startswith("[completed]"):
@@ -89,7 +91,8 @@ def _done(by_kind: dict[Kind, list[Fact]], age: _Age) -> Iterator[Candidate]:
 
 def _in_progress(facts: Sequence[Fact]) -> Iterator[Candidate]:
     """The last things said and tried before the cut: that is where the work stands."""
-    said = [fact for fact in facts if fact.kind in (Kind.STATEMENT, Kind.REPORT, Kind.DECISION, Kind.PLAN) and fact.subject != TODO]
+    spoken = (Kind.STATEMENT, Kind.REPORT, Kind.DECISION, Kind.PLAN)
+    said = [fact for fact in facts if fact.kind in spoken and fact.subject != TODO]
     tried = [fact for fact in facts if fact.kind in (Kind.OUTCOME, Kind.FAILURE, Kind.LOOK)]
     for rank, fact in enumerate(reversed(said[-4:])):
         yield Candidate("in_progress", labels.LAST_SAID + fact.text, 1.6 - 0.1 * rank, fact.index)
@@ -102,7 +105,8 @@ def _blocked(failures: Sequence[Fact], successes: Sequence[Fact], age: _Age) -> 
     newest = {fact.subject: fact for fact in failures}
     for fact in failures:
         if solved.get(fact.subject, -1) > fact.index:
-            yield Candidate("critical", f"Failed before it worked: {fact.text}", 0.4 * fact.weight + 0.2 * age.recency(fact.index), fact.index)
+            score = 0.4 * fact.weight + 0.2 * age.recency(fact.index)
+            yield Candidate("critical", f"Failed before it worked: {fact.text}", score, fact.index)
         elif newest[fact.subject] is fact:
             yield Candidate("blocked", fact.text, 0.8 * fact.weight + 0.6 * age.recency(fact.index), fact.index)
 
@@ -128,25 +132,47 @@ def _symbols(facts: Sequence[Fact], age: _Age) -> Iterator[Candidate]:
     for path, seen in by_path.items():
         last = max(fact.index for fact in seen.values())
         name = "/".join(path.split("/")[-2:])
-        run: list[Fact] = []
-        for number, fact in enumerate([*seen.values(), None]):
-            if run and (fact is None or sum(len(held.text) + 2 for held in run) + len(fact.text) > _SYMBOLS):
-                weight = max(held.weight for held in run)
-                text = f"{name}: {'; '.join(held.text for held in run)}"
-                yield Candidate("files", text, 0.6 * weight + 0.3 * age.recency(last), last + 0.1 + number * 1e-4)
-                run = []
-            if fact is not None:
-                run.append(fact)
+        for number, run in enumerate(_runs(list(seen.values()))):
+            text = f"{name}: {'; '.join(fact.text for fact in run)}"
+            score = 0.6 * max(fact.weight for fact in run) + 0.3 * age.recency(last)
+            yield Candidate("files", text, score, last + 0.1 + number * 1e-4)
+
+
+def _runs(facts: Sequence[Fact]) -> Iterator[list[Fact]]:
+    """``facts`` in groups that fit on a line each."""
+    run: list[Fact] = []
+    size = 0
+    for fact in facts:
+        if run and size + len(fact.text) > _SYMBOLS:
+            yield run
+            run, size = [], 0
+        run.append(fact)
+        size += len(fact.text) + 2
+    if run:
+        yield run
 
 
 def _next_steps(plans: Sequence[Fact], age: _Age) -> Iterator[Candidate]:
+    """Open items of the newest list, and what was planned lately; older plans are only a detail of the way here."""
     newest = max((fact.index for fact in plans if fact.subject == TODO), default=-1)
     for fact in plans:
         if fact.subject == TODO:
             if fact.index == newest and not fact.text.startswith("[completed]"):
                 yield Candidate("next_steps", fact.text, 2.0, fact.index)
+        elif fact.index >= age.count - _LATELY:
+            yield Candidate("next_steps", fact.text, 0.3 + fact.weight * age.recency(fact.index), fact.index)
         else:
-            yield Candidate("next_steps", fact.text, 0.2 + 0.8 * fact.weight * age.recency(fact.index) ** 2, fact.index)
+            yield Candidate("critical", fact.text, 0.3 * fact.weight + 0.4 * age.recency(fact.index), fact.index)
+
+
+def _details(by_kind: dict[Kind, list[Fact]], age: _Age) -> Iterator[Candidate]:
+    asked = " ".join(one_line(fact.text[:_FIRST_ASK]) for fact in by_kind[Kind.ASK])
+    first = next((fact.index for fact in by_kind[Kind.ASK]), None)
+    for kind, base in _DETAILS.items():
+        facts = by_kind[kind]
+        if kind is Kind.VALUE:  # those of the asks are shown with the asks
+            facts = [fact for fact in facts if fact.index != first and fact.text not in asked]
+        yield from _simple("critical", facts, age, base, 0.4)
 
 
 def _tools(calls: Sequence[Fact], carried: Carried) -> Iterator[Candidate]:

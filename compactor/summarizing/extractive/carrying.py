@@ -100,10 +100,9 @@ class _Since:
     def __init__(self, facts: Sequence[Fact]) -> None:
         self._worked = {fact.subject for fact in facts if fact.kind is Kind.OUTCOME and len(fact.subject) > 2}
         self._reports = [fact.text for fact in facts if fact.kind is Kind.REPORT]
-        self._completed = {
-            fact.text.removeprefix("[completed] ") for fact in facts if fact.kind is Kind.PLAN and fact.text.startswith("[completed]")
-        }
-        self.new_list = any(fact.kind is Kind.PLAN and fact.text.startswith("[") for fact in facts)
+        plans = [fact.text for fact in facts if fact.kind is Kind.PLAN]
+        self._completed = [text.removeprefix("[completed] ") for text in plans if text.startswith("[completed]")]
+        self.new_list = any(text.startswith("[") for text in plans)
 
     def finished(self, item: str) -> bool:
         """Whether the assistant or its list said that what ``item`` is about is finished."""

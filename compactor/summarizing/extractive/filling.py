@@ -2,11 +2,13 @@
 
 import heapq
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from compactor.extension.protocols import Counter
+from compactor.facts.prose import clip, one_line
 from compactor.summarizing.extractive.candidate import Candidate
-from compactor.summarizing.extractive.layout import Layout
+from compactor.summarizing.extractive.layout import NOTHING, Layout
 from compactor.summarizing.extractive.salience import Salience
 
 # The share of the budget that a kind of content has for itself; what it leaves is for the best of all others.
@@ -26,8 +28,10 @@ SHARES: Mapping[str, float] = {
 _NAMED = 1.5  # the names in it
 _FOCUSED = 1.5  # the words of the focus in it
 _MUST = 9.0  # more than everything else together
+_MUST_SHARE = 0.25  # of the budget, for each of the lines that may not be missing; longer ones are cut to it
 _STALE = 0.5  # the part of its worth that a line loses when all its names are in the summary already
 
+_SHORTEST = 24  # code points below which a cut line says nothing
 _SMALLEST = 8  # tokens that no line of use is below
 _PATIENCE = 40  # lines too long for what is left, after which the search ends
 
@@ -37,30 +41,32 @@ def fill(layout: Layout, pool: Iterable[Candidate], salience: Salience, budget: 
 
     Where not even the headings fit, as many of them as do.
     """
-    frame = layout.render({})
-    room = budget - counter.text(frame)
+    empty, room = NOTHING, budget - counter.text(layout.render({}))
+    if room < 0:
+        empty, room = "", budget - counter.text(layout.render({}, empty=""))
     if room < 0:
         return _bare(layout, budget, counter)
     buyer = _Buyer(pool, salience, counter)
+    buyer.buy_musts(room * _MUST_SHARE)
     for content, share in SHARES.items():
         buyer.buy_for(content, room * share)
     buyer.buy_any(room)
     chosen = sorted(buyer.bought, key=lambda candidate: candidate.order)
-    text = _write(layout, chosen)
+    text = _write(layout, chosen, empty)
     spare = sorted(chosen, key=lambda candidate: (candidate.must, candidate.score))
     while spare and counter.text(text) > budget:
         # Counts of lines do not quite add up to the count of the whole: give up the least useful lines.
         for _ in range(max(len(spare) // 50, 1)):
             chosen.remove(spare.pop(0))
-        text = _write(layout, chosen)
+        text = _write(layout, chosen, empty)
     return text
 
 
-def _write(layout: Layout, chosen: Sequence[Candidate]) -> str:
+def _write(layout: Layout, chosen: Sequence[Candidate], empty: str) -> str:
     items: dict[str, list[str]] = {}
     for candidate in chosen:
         items.setdefault(layout.places[candidate.content], []).append(candidate.text)
-    return layout.render(items)
+    return layout.render(items, empty)
 
 
 def _bare(layout: Layout, budget: int, counter: Counter) -> str:
@@ -95,6 +101,21 @@ class _Buyer:
             worth += _FOCUSED * salience.focused(candidate.text) + _MUST * candidate.must
             self._offers.setdefault(candidate.content, []).append(_Offer(-worth, number, candidate, names))
 
+    def buy_musts(self, tokens: float) -> None:
+        """Buy the lines that may not be missing before all others, each cut to at most ``tokens``."""
+        for content, offers in self._offers.items():
+            self._offers[content] = [offer for offer in offers if not offer.candidate.must]
+            for offer in sorted(offers):
+                if offer.candidate.must:
+                    self._buy_cut(offer, tokens)
+
+    def _buy_cut(self, offer: _Offer, tokens: float) -> None:
+        text = offer.candidate.text
+        while (cost := self._cost(text)) > tokens and len(text) > _SHORTEST:
+            text = clip(text, max(min(int(len(text) * tokens / cost), len(text) - 1), _SHORTEST))
+        if cost <= tokens:
+            self._take(offer._replace(candidate=replace(offer.candidate, text=text)), cost)
+
     def buy_for(self, content: str, tokens: float) -> None:
         """Buy among the candidates for ``content``, for at most ``tokens``."""
         self._offers[content] = self._buy(self._offers.get(content, []), tokens)
@@ -115,16 +136,22 @@ class _Buyer:
             if now.rank > offer.rank and offers and now.rank > offers[0].rank:
                 heapq.heappush(offers, now)
                 continue
-            # One more than counted: a counter may round down, and the line break joins nothing.
-            cost = self._counter.text(f"- {offer.candidate.text}\n") + 1
+            cost = self._cost(offer.candidate.text)
             if cost > left:
                 passed.append(offer)
                 continue
             left -= cost
-            self._spent += cost
-            self.bought.append(offer.candidate)
-            self._covered.update(offer.names)
+            self._take(offer, cost)
         return offers + passed
+
+    def _cost(self, text: str) -> int:
+        """Tokens of a line: one more than counted, since a counter may round down."""
+        return self._counter.text(f"- {text}\n") + 1
+
+    def _take(self, offer: _Offer, cost: int) -> None:
+        self._spent += cost
+        self.bought.append(offer.candidate)
+        self._covered.update(offer.names)
 
     def _now(self, offer: _Offer) -> _Offer:
         """``offer`` at its present worth, which falls with the share of its names that are bought already."""
@@ -139,6 +166,8 @@ def _unique(pool: Iterable[Candidate]) -> Iterable[Candidate]:
     """Each text once, as the candidate that ranks highest."""
     best: dict[str, Candidate] = {}
     for candidate in pool:
+        if not candidate.text.isprintable():
+            candidate = replace(candidate, text=one_line(candidate.text))
         held = best.get(candidate.text)
         if held is None or candidate.score > held.score:
             best[candidate.text] = candidate

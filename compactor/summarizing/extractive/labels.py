@@ -1,6 +1,7 @@
 """The words in front of items, in one place: what writes them and what reads them back must agree."""
 
-FIRST_ASK = "First ask: "
+FIRST_ASK = "First ask in this part: "
+MORE_OF_ASK = "(first ask) "
 ASK = "Asked: "
 NEWEST_ASK = "Newest ask in this part: "
 LAST_SAID = "Last said: "

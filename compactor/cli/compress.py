@@ -1,0 +1,96 @@
+"""``compactor compress``: compacts a conversation, reports, and saves the result where it is told to."""
+
+import sys
+from contextlib import redirect_stdout
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from compactor.cli import options
+from compactor.cli.failures import Refusal
+
+if TYPE_CHECKING:
+    from compactor.cli.files import Destination
+    from compactor.cli.opened import Opened
+    from compactor.result import CompactionResult
+
+UNSUCCESSFUL = frozenset({"cannot_fit", "failed"})
+"""Outcomes that leave nothing to send: exit code 1, and nothing is written."""
+
+
+def compress(
+    file: options.File,
+    output: Annotated[
+        str | None, typer.Option("-o", "--output", metavar="OUT", help="Where to write; - is standard output.")
+    ] = None,
+    in_place: Annotated[bool, typer.Option("--in-place", help="Replace FILE.")] = False,
+    policy: options.PolicyName = options.DEFAULT_POLICY,
+    model: options.Model = None,
+    summary_model: options.SummaryModel = None,
+    summarizer: options.Summarizers = None,
+    context_length: options.ContextLength = None,
+    target: options.Target = None,
+    sets: options.Sets = None,
+    force: Annotated[bool, typer.Option("--force", help="Compact even where no trigger is true.")] = False,
+    focus: options.Focus = None,
+    show_summary: Annotated[bool, typer.Option("--show-summary", help="Print the summary in the report.")] = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Compact a conversation.
+
+    The report goes to standard error, with --json to standard output instead. Without -o or --in-place nothing is
+    written. Exit code 0: compacted, or no need to; 1: it cannot fit, or failed, and nothing is written; 2: bad
+    input, options or policy.
+    """
+    from compactor.cli.files import STANDARD, Destination
+    from compactor.cli.opened import open_conversation
+
+    if as_json and output == STANDARD:
+        raise Refusal("--json and -o - both write to standard output: choose one")
+    destination = Destination.chosen(file, output, in_place=in_place)
+    choices = options.Choices(policy, model, sets, context_length, target, summary_model, summarizer)
+    opened = open_conversation(file, choices)
+    document = opened.document
+    # Standard output is for the result alone, whatever a summarizer's libraries have to say.
+    with redirect_stdout(sys.stderr):
+        result = opened.compactor.compact(
+            document.messages, system=document.system, tools=document.tools, focus=focus, force=force
+        )
+    written = _save(result, opened, destination)
+    _report(result, opened, destination if written else None, force, show_summary, as_json)
+    raise typer.Exit(1 if result.outcome in UNSUCCESSFUL else 0)
+
+
+def _save(result: "CompactionResult", opened: "Opened", destination: "Destination") -> bool:
+    """Writes the conversation if there is one to write: the result, or the very bytes of the input."""
+    if destination.name is None or result.outcome in UNSUCCESSFUL:
+        return False
+    if result.changed:
+        destination.write(opened.document.dumps(result.messages, result.system).encode("utf-8"))
+        return True
+    if destination.in_place:
+        return False
+    destination.write(opened.data)
+    return True
+
+
+def _report(
+    result: "CompactionResult",
+    opened: "Opened",
+    written: "Destination | None",
+    force: bool,
+    show_summary: bool,
+    as_json: bool,
+) -> None:
+    from compactor.cli.advice import advice
+    from compactor.cli.output import errors, write_json
+    from compactor.cli.report import print_report
+
+    name = None if written is None else written.name
+    stuck = force and not result.changed and result.report.folded == 0
+    hint = advice(opened) if stuck else None
+    if as_json:
+        extra = {"summary": result.summary} if show_summary else {}
+        write_json({**result.to_dict(), "hint": hint, "output": name, **extra})
+    else:
+        print_report(errors(), result, opened, written=name, hint=hint, show_summary=show_summary)

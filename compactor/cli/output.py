@@ -1,0 +1,107 @@
+"""What people see: lines, tables and JSON, plain where there is no terminal or no color is wanted."""
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+PIPE_WIDTH = 160
+"""Columns of a table that goes to a file or a pipe, where no terminal says how many there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table. ``cut``: a cell that is too long is cut off rather than wrapped."""
+
+    title: str
+    right: bool = False
+    cut: bool = False
+    ratio: int | None = None
+
+
+class Output:
+    """One of the standard streams, for people. What comes from a conversation or a file is shown, never obeyed:
+    no markup, and no control characters."""
+
+    def __init__(self, *, stderr: bool) -> None:
+        self._console = Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+        if not self._console.is_terminal and "COLUMNS" not in os.environ:
+            self._console.width = PIPE_WIDTH
+
+    @property
+    def width(self) -> int:
+        """How many characters a line holds."""
+        return self._console.width
+
+    @property
+    def ascii_only(self) -> bool:
+        """Whether the stream cannot show more than ASCII."""
+        return self._console.options.ascii_only
+
+    def line(self, text: str, *, label: str = "", style: str = "") -> None:
+        """One line, never wrapped; ``style`` is that of the label, or of the text where there is no label."""
+        told = Text(label, style) if label else Text(style="")
+        told.append(printable(text), "" if label else style)
+        self._console.print(told, soft_wrap=True)
+
+    def pieces(self, pieces: Iterable[tuple[str, str]]) -> None:
+        """One line made of texts, each with its style."""
+        self._console.print(Text.assemble(*((printable(text), style) for text, style in pieces)), soft_wrap=True)
+
+    def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
+        """A table; a cell may have several lines."""
+        table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+        for column in columns:
+            table.add_column(
+                column.title,
+                justify="right" if column.right else "left",
+                no_wrap=column.cut or column.right,
+                overflow="ellipsis" if column.cut else "fold",
+                ratio=column.ratio,
+            )
+        for row in rows:
+            table.add_row(*(Text("\n".join(map(printable, cell.split("\n")))) for cell in row))
+        self._console.print(table)
+
+
+def messages() -> Output:
+    """Standard output, for what was asked for."""
+    return Output(stderr=False)
+
+
+def errors() -> Output:
+    """Standard error, for reports and messages."""
+    return Output(stderr=True)
+
+
+def printable(text: str) -> str:
+    """The text on one line, without what a terminal would obey or cannot encode."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
+def write_text(text: str) -> None:
+    """Text as it is to standard output, in UTF-8 whatever the locale says."""
+    write_bytes(text.encode("utf-8", "replace"))
+
+
+def write_json(data: Any) -> None:
+    """Data as JSON to standard output."""
+    text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+    # A lone surrogate can only stand in a string, where the escape of Python is that of JSON too.
+    write_bytes(text.encode("utf-8", "backslashreplace"))
+
+
+def write_bytes(data: bytes) -> None:
+    """Bytes as they are to standard output."""
+    stream = typer.get_binary_stream("stdout")
+    stream.write(data)
+    stream.flush()

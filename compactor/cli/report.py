@@ -1,0 +1,164 @@
+"""The report of a compaction for people: every outcome in its own words."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from compactor.assembly.repair import Repairs
+from compactor.cli.files import STANDARD
+from compactor.cli.opened import Opened
+from compactor.cli.output import Output
+from compactor.engine import FORCED
+from compactor.result import CompactionResult, Outcome, Report
+
+LABEL_WIDTH = 10
+
+_STYLES = {
+    Outcome.COMPACTED: "bold green",
+    Outcome.PRUNED: "bold green",
+    Outcome.NOT_NEEDED: "bold",
+    Outcome.NOTHING_TO_GAIN: "bold yellow",
+    Outcome.CANNOT_FIT: "bold red",
+    Outcome.FAILED: "bold red",
+}
+
+_REPAIRS = {
+    "orphans": "results without a call removed",
+    "duplicates": "repeated results removed",
+    "stubs": "calls without a result given a stub",
+    "calls": "calls without a result removed",
+    "moved": "results moved behind their call",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of the report under its label."""
+
+    label: str
+    text: str
+    style: str = "dim"
+
+
+def print_report(
+    output: Output,
+    result: CompactionResult,
+    opened: Opened,
+    *,
+    written: str | None,
+    hint: str | None = None,
+    show_summary: bool = False,
+) -> None:
+    """Prints the report; ``written`` is where the conversation went, ``hint`` what to do where nothing was done."""
+    output.line(_headline(result), style=_STYLES[result.outcome])
+    for row in _rows(result, opened, written, hint):
+        output.line(row.text, label=f"  {row.label:<{LABEL_WIDTH}}", style=row.style)
+    if show_summary:
+        output.line("")
+        for line in (result.summary or "(no summary was made)").splitlines():
+            output.line(line)
+
+
+def _headline(result: CompactionResult) -> str:
+    report = result.report
+    match result.outcome:
+        case Outcome.COMPACTED if report.summarizer is None:
+            return f"Compacted, but without a summary: {_change(report)}"
+        case Outcome.COMPACTED:
+            return f"Compacted: {_change(report)}"
+        case Outcome.PRUNED:
+            return f"Pruned, no summary needed: {_change(report)}"
+        case Outcome.NOT_NEEDED:
+            return f"Not needed: {result.reason}"
+        case Outcome.NOTHING_TO_GAIN:
+            return f"Nothing to gain: {result.reason}"
+        case Outcome.CANNOT_FIT:
+            return f"Cannot fit: {result.reason}"
+        case Outcome.FAILED:
+            return f"Failed: {result.reason}"
+
+
+def _change(report: Report) -> str:
+    before, after = report.tokens_before, report.tokens_after
+    share = (after - before) / before if before else 0.0
+    return (
+        f"{before:,} -> {after:,} tokens ({share * 100:+.0f} %), "
+        f"{report.messages_before:,} -> {report.messages_after:,} messages"
+    )
+
+
+def _rows(result: CompactionResult, opened: Opened, written: str | None, hint: str | None) -> Iterator[Row]:
+    report = result.report
+    if result.changed:
+        yield from _what_happened(report)
+    else:
+        yield Row("size", f"{report.tokens_before:,} tokens, {report.messages_before:,} messages")
+    if report.summarizer is not None or not result.changed:
+        yield from _asked(report)
+    if report.trigger is not None:
+        yield Row("trigger", _trigger(report, opened))
+    yield Row("window", f"{report.window:,} tokens ({report.window_source}); threshold {report.threshold_tokens:,}")
+    if report.target_tokens is not None:
+        yield Row("target", f"{report.target_tokens:,} tokens{_met(result)}")
+    path = opened.ready.loaded.path
+    yield Row("policy", f"{report.policy}{f' ({path})' if path else ''}, counter {report.counter}")
+    for warning in report.warnings:
+        yield Row("warning", warning, "yellow")
+    if result.outcome is Outcome.NOT_NEEDED:
+        yield Row("hint", "--force compacts all the same", "cyan")
+    if hint is not None:
+        yield Row("hint", hint, "cyan")
+    yield from _saved(result, written)
+
+
+def _what_happened(report: Report) -> Iterator[Row]:
+    pruned = f", {report.pruned} of all messages pruned" if report.pruned else ""
+    yield Row("kept", f"head {report.head}, tail {report.tail} messages{pruned}")
+    if report.folded:
+        if report.summarizer is None:
+            into = "a static note"
+        else:
+            tokens = report.parts.get("after", {}).get("summary", 0)
+            into = f"a summary of {tokens:,} tokens, budget {report.summary_budget:,}, by {_author(report)}"
+        yield Row("folded", f"{report.folded} messages into {into}")
+    if report.repaired.total:
+        yield Row("repaired", _repaired(report.repaired))
+
+
+def _author(report: Report) -> str:
+    model = report.attempts[-1].model if report.attempts else None
+    return f"{report.summarizer} ({model})" if model else str(report.summarizer)
+
+
+def _repaired(repaired: Repairs) -> str:
+    counts = {words: getattr(repaired, name) for name, words in _REPAIRS.items()}
+    return ", ".join(f"{count} {words}" for words, count in counts.items() if count)
+
+
+def _asked(report: Report) -> Iterator[Row]:
+    """What the summarisers said that made no summary."""
+    for attempt in report.attempts:
+        if attempt.failure is not None:
+            yield Row("asked", f"{attempt.summarizer}: {attempt.failure}")
+
+
+def _trigger(report: Report, opened: Opened) -> str:
+    if report.trigger == FORCED:
+        return "--force"
+    rules = {rule.name: rule.when for rule in opened.compactor.policy.triggers}
+    return f"{report.trigger}: {rules.get(str(report.trigger), '')}"
+
+
+def _met(result: CompactionResult) -> str:
+    if not result.changed:
+        return ""
+    return ", met" if result.target_missed is None else ", missed"
+
+
+def _saved(result: CompactionResult, written: str | None) -> Iterator[Row]:
+    if written is not None:
+        where = "standard output" if written == STANDARD else written
+        yield Row("saved", where if result.changed else f"{where}, the conversation as it came")
+    elif result.changed:
+        yield Row("not saved", "-o OUT saves it, -o - prints it, --in-place replaces FILE", "cyan")
+    else:
+        yield Row("not saved", "the conversation is as it was")
