@@ -191,6 +191,8 @@ class Compactor:
         """The one body of ``compact`` and ``acompact``: yields the calls of summarisers."""
         state = state or CompactionState()
         conversation = self._read(messages, system, tools, state)
+        earlier = conversation.earlier
+        state = replace(state, summary=earlier.summary if earlier else state.summary, count=conversation.count)
         tokens = self._tokens(conversation)
         decision = self._decide(conversation, tokens)
         if force:

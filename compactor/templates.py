@@ -6,7 +6,7 @@ What a template renders is data, never a template: text from a conversation stay
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -97,27 +97,23 @@ class Templates:
 
     def check(self, name: str, known: Mapping[str, str]) -> None:
         """Raises ``PromptError`` for a template that is missing, does not parse, or uses an unknown variable."""
-        from jinja2 import TemplateSyntaxError, meta, nodes
-
         names, checked = [name], set()
         while names:
             template = self.find(names.pop())
             if template.path in checked:
                 continue
             checked.add(template.path)
-            try:
-                tree = self._jinja.parse(template.source)
-            except TemplateSyntaxError as error:
-                raise PromptError(f"{template.path}:{error.lineno}: {error.message}") from None
-            unknown = meta.find_undeclared_variables(tree) - known.keys()
-            for node in tree.find_all(nodes.Name):
-                if node.name in unknown:
-                    near = did_you_mean(node.name, known)
+            contents = _inspect(template.source)
+            if contents.error:
+                raise PromptError(f"{template.path}:{contents.error}")
+            for variable, line in contents.variables:
+                if variable not in known:
+                    near = did_you_mean(variable, known)
                     raise PromptError(
-                        f"{template.path}:{node.lineno}: unknown variable {node.name!r}"
+                        f"{template.path}:{line}: unknown variable {variable!r}"
                         f"{near and f' ({near})'}; this template may use {', '.join(sorted(known))}"
                     )
-            names.extend(parent for parent in meta.find_referenced_templates(tree) if parent)
+            names.extend(contents.templates)
 
     def render(self, name: str, variables: Mapping[str, Any]) -> str:
         """The text of a template. Raises ``PromptError`` when it fails or grows past ``MAX_OUTPUT``."""
@@ -146,23 +142,46 @@ class Templates:
 
     @cached_property
     def _jinja(self) -> "SandboxedEnvironment":
-        from jinja2 import StrictUndefined
-        from jinja2.sandbox import ImmutableSandboxedEnvironment
-
-        environment = ImmutableSandboxedEnvironment(
-            loader=self._loader(), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-        )
-        environment.filters["shorten"] = shorten
-        return environment
-
-    def _loader(self) -> "BaseLoader":
         from jinja2 import FunctionLoader
 
-        def load(name: str) -> tuple[str, str, None] | None:
+        def load(name: str) -> tuple[str, str, None]:
             template = self.find(name)
             return template.source, template.path, None
 
-        return FunctionLoader(load)
+        return _environment(FunctionLoader(load))
+
+
+@dataclass(frozen=True, slots=True)
+class _Contents:
+    """What a template refers to: variables with the line they stand in, other templates; or why it is none."""
+
+    variables: tuple[tuple[str, int], ...] = ()
+    templates: tuple[str, ...] = ()
+    error: str = ""
+
+
+@lru_cache(maxsize=256)
+def _inspect(source: str) -> _Contents:
+    from jinja2 import TemplateSyntaxError, meta, nodes
+
+    try:
+        tree = _environment(None).parse(source)
+        undeclared = meta.find_undeclared_variables(tree)
+    except TemplateSyntaxError as error:
+        return _Contents(error=f"{error.lineno}: {error.message}")
+    names = [(node.name, node.lineno) for node in tree.find_all(nodes.Name) if node.name in undeclared]
+    return _Contents(tuple(names), tuple(name for name in meta.find_referenced_templates(tree) if name))
+
+
+def _environment(loader: "BaseLoader | None") -> "SandboxedEnvironment":
+    from jinja2 import StrictUndefined
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    environment = ImmutableSandboxedEnvironment(
+        loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["shorten"] = shorten
+    return environment
 
 
 def _is_path(name: str) -> bool:

@@ -63,7 +63,7 @@ def _roles(given: Sequence[Message], result: Sequence[Message], summary_index: i
     if not summary.text.strip():
         yield Violation(3, "the summary message is empty")
     before, after = _spoken(result[:summary_index]), _spoken(result[summary_index + 1 :])
-    if len(summaries_in(summary)) == len(summary.parts):
+    if summary.index is None:  # else it joined a message whose neighbours are those of the input
         for neighbour in (*before[-1:], *after[:1]):
             if neighbour.role == summary.role:
                 yield Violation(3, f"the summary stands next to its own role ({summary.role!r})")

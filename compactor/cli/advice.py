@@ -23,11 +23,17 @@ def _changes(opened: Opened) -> Iterator[dict[str, str]]:
     limits, counter, conversation = opened.compactor.limits, opened.compactor.counter, opened.conversation
     tokens = counter.request(conversation.given, conversation.tools)
     # The tail may grow past its budget by the soft ceiling, so a quarter leaves more than half to fold.
-    ratio = max(math.floor(1000 * tokens / 4 / limits.threshold), 1) / 1000
-    tail = {"boundaries.tail_budget_ratio": f"{ratio:g}"}
+    ratio = _rounded(min(tokens / 4 / limits.threshold, opened.compactor.policy.boundaries.tail_budget_ratio))
+    tail = {"boundaries.tail_budget_ratio": ratio}
     shortest = {"boundaries.tail_min_messages": "1"}
     head = {"boundaries.protect_first_n": "1"}
     yield from (tail, head, tail | head, tail | shortest, tail | shortest | head)
+
+
+def _rounded(share: float) -> str:
+    """The first two digits of a share that are not zero, without an exponent."""
+    digits = max(1, 1 - math.floor(math.log10(share)))
+    return f"{share:.{digits}f}".rstrip("0") if share < 1 else "0.9"
 
 
 def _now(opened: Opened, key: str) -> str:

@@ -50,8 +50,10 @@ class Destination:
         if output is not None:
             raise Refusal("--in-place and -o exclude each other: choose one")
         if source == STANDARD:
-            raise Refusal("--in-place needs a file; standard input cannot be replaced")
-        if Path(source).is_file():
+            raise Refusal("--in-place needs a file: standard input cannot be replaced")
+        if Path(source).exists():
+            if not Path(source).is_file():
+                raise Refusal(f"{source}: --in-place needs a file")
             _check_writable(source)
         return cls(source, in_place=True)
 

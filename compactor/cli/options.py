@@ -58,17 +58,23 @@ class Choices:
 
     def overrides(self) -> "list[Override]":
         """The options as values for keys of the policy; an option of its own wins over ``--set``."""
+        from compactor.errors import Problem
         from compactor.policy.overrides import Override, parse_override, parse_set
         from compactor.policy.tree import Origin, grow
+
+        def read(key: str, text: str, option: str) -> Override:
+            if not text.strip():  # a variable of the shell that is not set, hardly a wish for null
+                return Override(key, None, (Problem(option, key, "expected a value, got nothing"),))
+            return parse_override(key, text, option)
 
         def as_it_is(key: str, value: Any, option: str) -> Override:
             return Override(key, grow(value, Origin(option)))
 
         asked = [parse_set(text) for text in self.sets or ()]
         if self.context_length is not None:
-            asked.append(parse_override("window.context_length", self.context_length, "--context-length"))
+            asked.append(read("window.context_length", self.context_length, "--context-length"))
         if self.target is not None:
-            asked.append(parse_override("target", self.target, "--target"))
+            asked.append(read("target", self.target, "--target"))
         if self.summary_model is not None:
             asked.append(as_it_is("summary.model", self.summary_model, "--summary-model"))
         if self.summarizers:

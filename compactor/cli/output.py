@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -18,12 +18,14 @@ PIPE_WIDTH = 160
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table. ``cut``: a cell that is too long is cut off rather than wrapped."""
+    """A column of a table: one that gives way where the table is too wide, ``cut`` off rather than wrapped, or one
+    that stays ``whole``; numbers stand to the ``right``. ``least``: characters that it keeps while others give way."""
 
     title: str
     right: bool = False
     cut: bool = False
-    ratio: int | None = None
+    whole: bool = False
+    least: int | None = None
 
 
 class Output:
@@ -31,7 +33,9 @@ class Output:
     no markup, and no control characters."""
 
     def __init__(self, *, stderr: bool) -> None:
-        self._console = Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+        # Rich by itself would still write bold and dim where no color is wanted.
+        colors: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
+        self._console = Console(stderr=stderr, color_system=colors, markup=False, highlight=False, emoji=False)
         if not self._console.is_terminal and "COLUMNS" not in os.environ:
             self._console.width = PIPE_WIDTH
 
@@ -47,28 +51,30 @@ class Output:
 
     def line(self, text: str, *, label: str = "", style: str = "") -> None:
         """One line, never wrapped; ``style`` is that of the label, or of the text where there is no label."""
-        told = Text(label, style) if label else Text(style="")
-        told.append(printable(text), "" if label else style)
-        self._console.print(told, soft_wrap=True)
+        self.pieces([(label, style), (text, "" if label else style)])
 
     def pieces(self, pieces: Iterable[tuple[str, str]]) -> None:
         """One line made of texts, each with its style."""
         self._console.print(Text.assemble(*((printable(text), style) for text, style in pieces)), soft_wrap=True)
 
     def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
-        """A table; a cell may have several lines."""
+        """A table."""
         table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
         for column in columns:
             table.add_column(
                 column.title,
                 justify="right" if column.right else "left",
-                no_wrap=column.cut or column.right,
-                overflow="ellipsis" if column.cut else "fold",
-                ratio=column.ratio,
+                no_wrap=column.whole or column.right,
+                overflow="fold",
+                min_width=column.least,
             )
         for row in rows:
-            table.add_row(*(Text("\n".join(map(printable, cell.split("\n")))) for cell in row))
+            table.add_row(*(_cell(column, text) for column, text in zip(columns, row, strict=True)))
         self._console.print(table)
+
+
+def _cell(column: Column, text: str) -> Text:
+    return Text(printable(text), no_wrap=column.cut or None, overflow="ellipsis" if column.cut else None)
 
 
 def messages() -> Output:

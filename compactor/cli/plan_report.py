@@ -9,7 +9,7 @@ from compactor.cli.bars import print_bars
 from compactor.cli.opened import Opened
 from compactor.cli.output import Column, Output, printable
 from compactor.extension.protocols import Counter
-from compactor.messages.message import Message
+from compactor.messages.message import Message, Raw
 from compactor.parts import parts_before
 from compactor.planning.fates import MessageFate, fates
 from compactor.planning.plan import Plan
@@ -19,17 +19,6 @@ MANY = 60
 
 PREVIEW = 60
 """Characters of a message's text that are shown."""
-
-_COLUMNS = (
-    Column("#"),
-    Column("role"),
-    Column("tokens", right=True),
-    Column("becomes"),
-    Column("edit"),
-    Column("why"),
-    Column("text", cut=True),
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Planned:
@@ -46,7 +35,10 @@ class Planned:
         """Plans a conversation."""
         plan, conversation, counter = opened.plan(), opened.conversation, opened.compactor.counter
         before = parts_before(counter, conversation, plan, plan.tokens)
-        return cls(opened, plan, fates(plan, conversation.given), before, _parts_after(counter, plan, before))
+        if not plan.folded and plan.earlier is None:  # then the rest is what a request costs beside its messages
+            before = {**before, "middle": 0, "tail": before["tail"] + before["middle"]}
+        after = _parts_after(counter, plan, conversation.tools)
+        return cls(opened, plan, fates(plan, conversation.given), before, after)
 
     def tokens(self, message: Message) -> int:
         """What one message costs."""
@@ -57,19 +49,20 @@ class Planned:
         return f"{fate.key} ({self.opened.ready.loaded.line(fate.key)})" if fate.key else fate.reason
 
 
-def _parts_after(counter: Counter, plan: Plan, before: Mapping[str, int]) -> Mapping[str, int]:
+def _parts_after(counter: Counter, plan: Plan, tools: Sequence[Raw]) -> Mapping[str, int]:
     """Tokens by part as they would be with a summary of the size that it aims at."""
 
-    def cost(messages: Iterable[Message], *, system: bool = False) -> int:
+    def cost(messages: Iterable[Message], *, system: bool) -> int:
         return sum(counter.message(message) for message in messages if message.is_system is system)
 
-    return {
-        "system": cost((*plan.head, *plan.between, *plan.tail), system=True),
-        "tools": before["tools"],
-        "head": cost(plan.head),
-        "summary": plan.summary_tokens if plan.folded else 0,
-        "tail": cost((*plan.between, *plan.tail)),
+    kept = (*plan.head, *plan.between, *plan.tail)
+    parts = {
+        "system": cost(kept, system=True),
+        "tools": counter.request((), tools) if tools else 0,
+        "head": cost(plan.head, system=False),
     }
+    rest = counter.request(kept, tools) - sum(parts.values())
+    return {**parts, "summary": plan.summary_tokens if plan.folded else 0, "tail": max(rest, 0)}
 
 
 def print_plan(output: Output, planned: Planned, *, hint: str | None, every: bool) -> None:
@@ -89,11 +82,23 @@ def print_plan(output: Output, planned: Planned, *, hint: str | None, every: boo
     output.line("")
     collapsed = not every and len(planned.fates) > MANY
     rows = _runs(planned) if collapsed else [_row(planned, [fate]) for fate in planned.fates]
-    output.table(_COLUMNS, rows)
+    output.table(_columns(output), rows)
     if collapsed:
         output.line("A row stands for messages with the same fate; --all shows every one.", style="dim")
     output.line("")
     print_bars(output, planned.before, planned.after, total=plan.tokens)
+
+
+def _columns(output: Output) -> Sequence[Column]:
+    return (
+        Column("#", whole=True),
+        Column("role", whole=True),
+        Column("tokens", right=True),
+        Column("becomes", whole=True),
+        Column("edit"),
+        Column("why", least=54 if output.width >= 120 else 28),  # a key with its line, or the key on a line of its own
+        Column("text", cut=True),
+    )
 
 
 def _headline(plan: Plan) -> str:

@@ -20,7 +20,7 @@ def list_policies() -> None:
     from compactor.policy.search import find_policies
 
     rows = [(entry.name, entry.description, entry.path) for entry in find_policies()]
-    messages().table((Column("name"), Column("description"), Column("path")), rows)
+    messages().table((Column("name", whole=True), Column("description"), Column("path")), rows)
 
 
 @app.command("show")
@@ -41,7 +41,7 @@ def show_policy(
         write_text(as_yaml(loaded.policy))
         return
     rows = [(key, value.shown, value.line) for key, value in values_of(loaded).items()]
-    messages().table((Column("key"), Column("value", cut=True), Column("where")), rows)
+    messages().table((Column("key", whole=True), Column("value", cut=True), Column("where", whole=True)), rows)
 
 
 @app.command("validate")
@@ -85,7 +85,7 @@ def diff(one: Name, other: Name, model: options.Model = None) -> None:
     loaded = [load_policy(name, model=model) for name in (one, other)]
     rows = differences(*loaded)
     if rows:
-        messages().table((Column("key"), Column(one), Column(other)), rows)
+        messages().table((Column("key", whole=True), Column(one), Column(other)), rows)
     else:
         messages().line(f"{one} and {other} do not differ")
 

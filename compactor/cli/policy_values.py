@@ -37,7 +37,9 @@ def as_yaml(policy: Policy) -> str:
 
 def values_of(loaded: LoadedPolicy) -> dict[str, Value]:
     """Every value by its key, as ``--set`` takes it: entries of lists go by their names."""
-    return dict(_values(loaded.tree, ""))
+    order = list(Policy.model_fields)
+    found = sorted(_values(loaded.tree, ""), key=lambda pair: order.index(pair[0].partition(".")[0]))
+    return dict(found)
 
 
 def differences(one: LoadedPolicy, other: LoadedPolicy) -> list[tuple[str, str, str]]:

@@ -111,8 +111,7 @@ def _rows(result: CompactionResult, opened: Opened, written: str | None, hint: s
 
 
 def _what_happened(report: Report) -> Iterator[Row]:
-    pruned = f", {report.pruned} of all messages pruned" if report.pruned else ""
-    yield Row("kept", f"head {report.head}, tail {report.tail} messages{pruned}")
+    yield Row("kept", f"head {report.head}, tail {report.tail} messages")
     if report.folded:
         if report.summarizer is None:
             into = "a static note"
@@ -120,13 +119,15 @@ def _what_happened(report: Report) -> Iterator[Row]:
             tokens = report.parts.get("after", {}).get("summary", 0)
             into = f"a summary of {tokens:,} tokens, budget {report.summary_budget:,}, by {_author(report)}"
         yield Row("folded", f"{report.folded} messages into {into}")
+    if report.pruned:
+        yield Row("pruned", f"{report.pruned} messages made smaller{', folded ones included' if report.folded else ''}")
     if report.repaired.total:
         yield Row("repaired", _repaired(report.repaired))
 
 
 def _author(report: Report) -> str:
     model = report.attempts[-1].model if report.attempts else None
-    return f"{report.summarizer} ({model})" if model else str(report.summarizer)
+    return f"{report.summarizer} ({model})" if model not in (None, report.summarizer) else str(report.summarizer)
 
 
 def _repaired(repaired: Repairs) -> str:
@@ -160,5 +161,7 @@ def _saved(result: CompactionResult, written: str | None) -> Iterator[Row]:
         yield Row("saved", where if result.changed else f"{where}, the conversation as it came")
     elif result.changed:
         yield Row("not saved", "-o OUT saves it, -o - prints it, --in-place replaces FILE", "cyan")
+    elif result.outcome in (Outcome.CANNOT_FIT, Outcome.FAILED):
+        yield Row("not saved", "nothing was written; the conversation is as it was")
     else:
         yield Row("not saved", "the conversation is as it was")

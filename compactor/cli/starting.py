@@ -8,8 +8,10 @@ import yaml
 
 from compactor.cli.failures import Refusal
 from compactor.cli.files import write_new
+from compactor.errors import PromptError
 from compactor.policy.loader import load_policy
 from compactor.policy.search import SUFFIXES, is_path, shown_path
+from compactor.policy.wording import did_you_mean
 from compactor.templates import Templates
 
 SHIPPED_ONLY = "builtin/"
@@ -67,12 +69,17 @@ def new_policy(name: str, extends: str, directory: str) -> list[str]:
 def copy_prompt(name: str, directory: str) -> list[str]:
     """Copies a shipped template so that it can be changed; what to do next.
 
-    Raises ``Refusal``, and ``PromptError`` where there is no such template.
+    Raises ``Refusal``, also where there is no such template.
     """
     wanted = name.removeprefix(SHIPPED_ONLY)
     if ".." in Path(wanted).parts or Path(wanted).is_absolute():
         raise Refusal(f"{name!r} cannot name a template: see compactor prompt list")
-    template = Templates().find(SHIPPED_ONLY + wanted)
+    templates = Templates()
+    try:
+        template = templates.find(SHIPPED_ONLY + wanted)
+    except PromptError:
+        near = did_you_mean(wanted, [known.name for known in templates.all()])
+        raise Refusal(f"no template {wanted!r} comes with Compactor{near and f' ({near})'}") from None
     path = Path(directory) / wanted
     write_new(path, template.source)
     if shown_path(Path(directory)) == "prompts":

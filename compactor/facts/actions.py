@@ -29,6 +29,9 @@ _EFFECT = re.compile(
     r"|^(?:Edit|Write|MultiEdit|NotebookEdit|Bash)"
     r"|(?:Create|Update|Write|Edit|Delete|Send|Cancel|Submit)(?:$|[A-Z])"
 )
+_LOOKING = re.compile(
+    r"(?:get|list|find|search|read|fetch|look_?up|view|show|check|describe|query|browse)(?:_|[A-Z]|$)"
+)
 _BOOKKEEPING = re.compile(r"todo|task|plan", re.I)  # an agent's own lists change nothing but the list
 _NEW_TEXT = (
     *("new_string", "new_str", "content", "contents", "file_text"),
@@ -80,14 +83,14 @@ def action_of(name: str, raw: object) -> Action:
         return _patch_action(files, patch)
     if command:
         return _command_action(name, command)
-    effect = bool(_EFFECT.search(name)) and not _BOOKKEEPING.search(name)
+    effect = bool(_EFFECT.search(name)) and not (_BOOKKEEPING.search(name) or _LOOKING.match(name))
     return Action(f"{name}({_brief(arguments, text)})", name, effect)
 
 
 def _file_action(name: str, path: str, verb: str, arguments: Mapping[str, object]) -> Action:
     verb = verb or next((verb for pattern, verb in _FILE_VERBS if pattern.search(name)), "read")
     if verb == "read":
-        other = {key: value for key, value in arguments.items() if value != path}
+        other = {key: value for key, value in arguments.items() if value != path and value not in ("view", "read")}
         detail = f" ({_brief(other, '')})" if other else ""
         return Action(f"read {path}{detail}", path, False, ((path, "read"),))
     written = next((value for key in _NEW_TEXT if isinstance(value := arguments.get(key), str) and value.strip()), "")

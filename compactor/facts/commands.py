@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 _KEYS = ("command", "cmd", "script", "bash_command", "shell_command", "commands")
 _SHELL = re.compile(r"^(?:/\S*/)?(?:ba|z|da|k)?sh$")
@@ -22,6 +23,7 @@ _WITH_SUBCOMMAND = frozenset(
     {"git", "go", "npm", "npx", "pnpm", "yarn", "uv", "cargo", "docker", "make", "poetry", "mise", "just", "task"}
     | {"kubectl", "pip", "pip3", "gh", "hatch", "tox", "nox", "dotnet", "mvn", "gradle", "bundle"}
 )
+_WITH_VALUE = frozenset({"-C", "-c", "--prefix", "--cwd", "--directory"})  # flags whose value is no subcommand
 
 
 def command_of(arguments: Mapping[str, object]) -> str:
@@ -62,7 +64,11 @@ def _program(words: list[str]) -> str:
         return _program(rest)
     if program not in _WITH_SUBCOMMAND:
         return program
-    named = [word for word in words[1:4] if _SUBCOMMAND.match(word)]
+    named = [
+        word
+        for flag, word in pairwise(words[:5])
+        if _SUBCOMMAND.match(word) and flag not in _WITH_VALUE
+    ]
     wanted = 2 if named[:1] in (["run"], ["exec"]) else 1
     return " ".join([program, *named[:wanted]])
 

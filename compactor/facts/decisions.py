@@ -29,8 +29,9 @@ _REPORT = re.compile(
 )
 # What takes a report back: it is negated, conditional, wished for, or still going on.
 _UNDONE = re.compile(
-    r"\b(?:not|isn[’']t|wasn[’']t|hasn[’']t|haven[’']t|partially|supposed|should|would|could|if|once|when|until|to be|will"
-    r"|[’']ll|going to|need|still|nicht|pas|sin|no)\b|^(?:i[’']m|let|now|checking|running)\b|\?|未|没|ない"
+    r"\b(?:not|isn[’']t|wasn[’']t|hasn[’']t|haven[’']t|partially|supposed|should|would|could|if|once|when"
+    r"|until|to be|will|[’']ll|going to|need|still|nicht|pas|sin|no)\b"
+    r"|^(?:i[’']m|let|now|checking|running)\b|\?|未|没|ない"
 )
 
 

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Mapping
 
+from compactor.facts.prose import scrub
+
 _KEYS = (
     *("file_path", "path", "filename", "file", "filepath"),
     *("target_file", "notebook_path", "absolute_path", "relative_path"),
@@ -22,7 +24,7 @@ def path_argument(arguments: Mapping[str, object]) -> str:
     for key in _KEYS:
         value = arguments.get(key)
         if isinstance(value, str) and 0 < len(value) <= 400 and "\n" not in value:
-            return value
+            return scrub(value)
     return ""
 
 

@@ -11,7 +11,7 @@ from compactor.facts.excerpts import excerpts
 from compactor.facts.fact import Fact, Kind
 from compactor.facts.outcomes import ending
 from compactor.facts.outlines import definitions
-from compactor.facts.prose import clip, one_line, sentences
+from compactor.facts.prose import clip, one_line, scrub, sentences
 from compactor.facts.todos import todos
 from compactor.facts.values import has_value
 from compactor.messages.message import Media, Message, Text, ToolCall, ToolResult
@@ -21,6 +21,7 @@ TODO = "to-do"
 
 _SENTENCE = 320  # code points of a quoted sentence
 _SHORT = 4  # lines of an output that a call which only looks shows whole
+_END, _SHORT_END = 240, 140  # code points of an ending: of a command, of a call whose arguments say most already
 _LINE = 240  # code points of a quoted line of output
 
 
@@ -66,7 +67,7 @@ class _Reader:
             action = Action(f"{name}()", name, False)
         # A file tool that worked only says so, and a long thing looked at is quoted by excerpts.
         told = bad or (action.effect and not action.files) or (not action.effect and output.count("\n") < _SHORT)
-        end = ending(output, bad) if told else ""
+        end = ending(output, bad, _END if action.text.startswith("`") else _SHORT_END) if told else ""
         text = f"{action.text} → {end}" if end else action.text
         if bad:
             yield Fact(Kind.FAILURE, text, index, 0.8 if action.effect else 0.5, action.subject)
@@ -89,7 +90,7 @@ def _spoken(index: int, message: Message, text: str) -> Iterator[Fact]:
             yield Fact(kind, clip(sentence, _SENTENCE), index, weight)
         return
     if message.role == "user":
-        asked = ask(text)
+        asked = scrub(ask(text))
         if asked:
             yield Fact(Kind.ASK, asked, index, 1.0)
     share = 0.5 if message.is_system else 1.0

@@ -7,9 +7,9 @@ def image_size(data: bytes) -> tuple[int, int] | None:
     A prefix of the file is enough: 30 bytes, for JPEG as far as its frame header (a few kB where it carries a
     preview). None when the format is another one or the header is not all there.
     """
-    if data.startswith(b"\x89PNG\r\n\x1a\n"):
+    if data.startswith(b"\x89PNG\r\n\x1a\n") and len(data) >= 24:
         size = _big(data[16:20]), _big(data[20:24])
-    elif data.startswith((b"GIF87a", b"GIF89a")):
+    elif data.startswith((b"GIF87a", b"GIF89a")) and len(data) >= 10:
         size = _little(data[6:8]), _little(data[8:10])
     elif data.startswith(b"\xff\xd8"):
         size = _jpeg_size(data)

@@ -2,24 +2,25 @@
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from compactor.messages.message import Media, Message, Opaque, Part, Text, ToolResult
 from compactor.policy.models import Policy
 from compactor.templates import Templates
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """A tool call as templates see it."""
 
     name: str
     arguments: str
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """A message as templates see it; ``call_id`` is None but for tool results."""
+class Turn(NamedTuple):
+    """A message as templates see it; ``call_id`` is None but for tool results.
+
+    A tuple, because the sandbox looks closely at every attribute: unpacking is ten times faster.
+    """
 
     role: str
     text: str

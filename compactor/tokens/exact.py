@@ -53,7 +53,8 @@ class Tokenizer:
         if self._encoding is None:
             self._encoding = _load(encoding_name(self._model))
         encode = self._encoding.encode_ordinary
-        text = _scrubbed(text)
+        if not text.isascii():
+            text = _scrubbed(text)
         if len(text) <= PIECE:
             return len(encode(text))
         return sum(len(encode(piece)) for piece in _pieces(text))
@@ -99,8 +100,6 @@ def _packaged_files(name: str) -> Iterator[None]:
 
 def _scrubbed(text: str) -> str:
     """``text`` with lone surrogates, which no encoder takes, replaced, and pairs of them joined."""
-    if text.isascii():
-        return text
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -34,7 +34,7 @@ class TextCounter:
 
     def text(self, text: str) -> int:
         """Tokens of a piece of text, without any overhead."""
-        return self._count(text) if text else 0
+        return self._count(text)
 
     def message(self, message: Message, *, arguments: bool = True) -> int:
         """Overhead and parts; tool calls with name and framing, and with their arguments if asked for.
@@ -42,7 +42,10 @@ class TextCounter:
         Reasoning counts with its readable text (encrypted reasoning with none: nobody but the provider knows
         its length), content of unknown type as the text of its JSON.
         """
-        return MESSAGE_OVERHEAD + sum(self._part(part, arguments) for part in message.parts)
+        tokens = MESSAGE_OVERHEAD
+        for part in message.parts:
+            tokens += self._count(part.text) if type(part) is Text else self._part(part, arguments)
+        return tokens
 
     def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()) -> int:
         """All messages, each tool's schema as compact JSON, and the opening of the reply."""
@@ -50,12 +53,12 @@ class TextCounter:
         return sum(map(self.message, messages)) + schemas + REPLY_PRIMING
 
     def _part(self, part: Part, arguments: bool) -> int:
-        if isinstance(part, (Text, Reasoning)):
-            return self.text(part.text)
-        if isinstance(part, ToolCall):
-            return CALL_OVERHEAD + self.text(part.name) + (self.text(part.arguments) if arguments else 0)
         if isinstance(part, ToolResult):
-            return sum(self._part(item, arguments) for item in part.content)
+            return sum([self._part(item, arguments) for item in part.content])
+        if isinstance(part, (Text, Reasoning)):
+            return self._count(part.text)
+        if isinstance(part, ToolCall):
+            return CALL_OVERHEAD + self._count(part.name) + (self._count(part.arguments) if arguments else 0)
         if isinstance(part, Media):
             return media_tokens(part)
-        return self.text(compact_json(part.raw))
+        return self._count(compact_json(part.raw))

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compactor.messages.message import Message
+from compactor.tokens.cache import CountCache
 from compactor.tokens.media import media_tokens
-from compactor.tokens.wire import Render, compact_json, neutral, on_the_wire
+from compactor.tokens.wire import Render, compact_json, json_length, neutral, on_the_wire
 
 CHARS_PER_TOKEN = 4
 MESSAGE_OVERHEAD = 10
@@ -22,6 +23,7 @@ class Rough:
 
     def __init__(self, render: Render | None = None) -> None:
         self._render = render or neutral
+        self._quoted = CountCache(lambda text: len(compact_json(text)))
 
     def text(self, text: str) -> int:
         """A quarter of the characters, rounded down."""
@@ -39,14 +41,12 @@ class Rough:
 
     def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()) -> int:
         """A quarter of the characters of the compact JSON of messages and tools, plus the cost of the media."""
-        characters = self._characters(messages)
+        characters = 2 + max(0, len(messages) - 1)  # brackets, and a comma between any two
+        tokens = 0
+        for message in messages:
+            media = message.media
+            tokens += sum(map(media_tokens, media))
+            characters += json_length(on_the_wire(message, self._render, media), self._quoted)
         if tools:
-            characters += len(compact_json(list(tools)))
-        media = sum(media_tokens(media) for message in messages for media in message.media)
-        return characters // CHARS_PER_TOKEN + media
-
-    def _characters(self, messages: Sequence[Message]) -> int:
-        """Length of the JSON list, message by message so that the text of a long conversation is never built."""
-        items = sum(len(compact_json(on_the_wire(message, self._render))) for message in messages)
-        brackets_and_commas = 2 + max(0, len(messages) - 1)
-        return items + brackets_and_commas
+            characters += json_length(list(tools), self._quoted)
+        return tokens + characters // CHARS_PER_TOKEN

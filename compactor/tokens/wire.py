@@ -11,6 +11,8 @@ Render = Callable[[Message], Mapping[str, Any]]
 # ``str`` and ``skipkeys``: a value that JSON does not know must not stop a count (law 12).
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str, skipkeys=True)
 
+_TEXT_ONLY = frozenset({str})
+
 
 def compact_json(value: Any) -> str:
     """``value`` as JSON without blanks, other scripts as they are. Never raises for odd or circular values."""
@@ -20,13 +22,39 @@ def compact_json(value: Any) -> str:
         return repr(value)
 
 
-def on_the_wire(message: Message, render: Render) -> Any:
+def json_length(value: Any, quoted: Callable[[str], int]) -> int:
+    """``len(compact_json(value))`` without building it; ``quoted`` gives the length of a text as JSON.
+
+    With a ``quoted`` that remembers, a conversation that was measured before costs a look-up for each text.
+    """
+    try:
+        return _length(value, quoted)
+    except RecursionError:
+        return len(compact_json(value))
+
+
+def _length(value: Any, quoted: Callable[[str], int]) -> int:
+    kind = type(value)
+    if kind is str:
+        return quoted(value)
+    if kind is dict and set(map(type, value)) <= _TEXT_ONLY:
+        length = 2 * len(value) + 1 if value else 2  # braces, a colon for each item, a comma between any two
+        for item in value.values():
+            length += quoted(item) if type(item) is str else _length(item, quoted)
+        return length + sum(map(quoted, value))
+    if kind is list:
+        return sum(_length(item, quoted) for item in value) + (len(value) + 1 if value else 2)
+    return len(compact_json(value))
+
+
+def on_the_wire(message: Message, render: Render, media: Sequence[Media]) -> Any:
     """The dictionary that will be sent for ``message``: as it came, or rendered where it was changed or is ours.
 
-    Blocks of media are replaced by None; they cost what ``media_tokens`` says.
+    The blocks of ``media``, which are those of the message, are replaced by None: they cost what
+    ``media_tokens`` says.
     """
     wire = message.raw if message.raw is not None and not message.touched else render(message)
-    blocks = [media.raw for media in message.media if media.raw]
+    blocks = [item.raw for item in media if item.raw]
     return _without(wire, blocks) if blocks else wire
 
 

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 import tiktoken
@@ -85,7 +86,7 @@ def test_nothing_heavy_is_imported_before_the_first_count() -> None:
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
-def test_an_encoding_that_cannot_be_had_is_explained(tmp_path: pytest.TempPathFactory) -> None:
+def test_an_encoding_that_cannot_be_had_is_explained(tmp_path: Path) -> None:
     # An empty folder of the user's, and a proxy that nobody listens at: no file and no download.
     script = (
         "from compactor.tokens.exact import *\n"

@@ -65,6 +65,23 @@ def test_a_changed_message_is_counted_as_it_will_be_rendered() -> None:
     assert Rough(lambda _: {"content": "y" * 398}).request([message]) == (398 + len('[{"content":""}]')) // 4
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        [],
+        {},
+        [{}, [], None, True, False, 0, -1.5e-7, 10**30],
+        {"a": [{"b": {"c": ["x", 'quote " and \\ and \n', "é\u2028\x01"]}}], "": ()},
+        {1: "a number as a key", "b": 2},
+        ("a", "tuple"),
+    ],
+)
+def test_any_shape_is_measured_as_json_writes_it(content: Any) -> None:
+    raw = {"role": "user", "content": content}
+    size = len(json.dumps([raw] * 4, ensure_ascii=False, separators=(",", ":")))
+    assert Rough().request([raw_message(raw)] * 4) == size // 4
+
+
 @pytest.mark.parametrize("odd", [{1, 2}, b"bytes", float("nan"), "\ud800", None, object])
 def test_values_that_json_does_not_know_are_counted(odd: object) -> None:
     assert Rough().request([raw_message({"role": "user", "content": odd}, Text(""))]) > 0

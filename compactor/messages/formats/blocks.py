@@ -23,7 +23,9 @@ _MEDIA_KINDS = {
     "document": "file",
 }
 _REASONING_KINDS = frozenset({"thinking", "redacted_thinking", "reasoning", "reasoning.text", "reasoning.encrypted"})
-_HEADER_CHARS = 2048  # of base64: enough for the size in the header of every image kind that we read
+_HEADER_CHARS = 2_048  # of base64: the size of an image stands within these, but for JPEGs that carry a preview
+_JPEG_HEADER_CHARS = 90_000
+_JPEG_START = "/9j/"
 
 
 def parse_block(block: Any) -> Text | Media | Reasoning | Opaque:
@@ -101,6 +103,7 @@ def _inline(source: Any) -> tuple[str | None, str | None]:
 
 def _pixels(data: str) -> tuple[int, int] | tuple[None, None]:
     try:
-        return image_size(base64.b64decode(data[:_HEADER_CHARS])) or (None, None)
+        length = _JPEG_HEADER_CHARS if data.startswith(_JPEG_START) else _HEADER_CHARS
+        return image_size(base64.b64decode(data[:length])) or (None, None)
     except (binascii.Error, ValueError):
         return None, None

@@ -82,11 +82,9 @@ def _decode(data: bytes) -> str:
 
 def _contained(text: str) -> tuple[list[Any], Container, dict[str, Any]]:
     try:
-        value = json.loads(text)
+        value = _value(text)
     except json.JSONDecodeError as error:
         return _lines(text, error), "lines", {}
-    except RecursionError:
-        raise InputError("the JSON is nested too deeply to be a conversation") from None
     if isinstance(value, list):
         return value, "list", {}
     if isinstance(value, dict) and isinstance(value.get("messages"), list):
@@ -99,6 +97,18 @@ def _contained(text: str) -> tuple[list[Any], Container, dict[str, Any]]:
     )
 
 
+def _value(text: str) -> Any:
+    """The JSON value of a text. Raises ``JSONDecodeError``, and ``InputError`` for JSON that Python cannot hold."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except RecursionError:
+        raise InputError("the JSON is nested too deeply to be a conversation") from None
+    except ValueError:
+        raise InputError("the JSON holds a number of more digits than Python reads") from None
+
+
 def _lines(text: str, whole_error: json.JSONDecodeError) -> list[Any]:
     """The values of a JSONL text; when even its first line is no JSON, the error is that of the whole text."""
     values = []
@@ -106,7 +116,7 @@ def _lines(text: str, whole_error: json.JSONDecodeError) -> list[Any]:
         if not line.strip():
             continue
         try:
-            value = json.loads(line)
+            value = _value(line)
         except json.JSONDecodeError as error:
             if not values:
                 raise InputError(

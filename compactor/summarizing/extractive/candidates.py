@@ -14,6 +14,7 @@ from compactor.summarizing.extractive.carrying import Carried
 _FIRST_ASK = 1500  # code points of the first ask on one line; what is longer follows line by line
 _LATER_ASK = 500
 _LATELY = 14  # messages from the end in which a stated plan is still a plan
+_ACTED = 0.6  # the weight from which on a failure is that of a call with an effect
 _SYMBOLS = 240  # code points of definitions on one line
 
 # What a kind of detail is worth among the others, before its age and the names in it count.
@@ -79,7 +80,7 @@ def _rest_of_ask(text: str) -> Iterator[Candidate]:
 
 
 def _done(by_kind: dict[Kind, list[Fact]], age: _Age) -> Iterator[Candidate]:
-    yield from _simple("done", by_kind[Kind.OUTCOME], age, 0.7, 0.4)
+    yield from _simple("done", by_kind[Kind.OUTCOME], age, 0.9, 0.4)
     for fact in by_kind[Kind.REPORT]:
         score = 0.7 * fact.weight + 0.4 * age.recency(fact.index)
         yield Candidate("done", f"Assistant: “{fact.text}”", score, fact.index)
@@ -101,14 +102,18 @@ def _in_progress(facts: Sequence[Fact]) -> Iterator[Candidate]:
 
 
 def _blocked(failures: Sequence[Fact], successes: Sequence[Fact], age: _Age) -> Iterator[Candidate]:
+    """The newest failure of each thing that did not work since; a search that found nothing blocks nobody."""
     solved = {fact.subject: fact.index for fact in successes}
     newest = {fact.subject: fact for fact in failures}
     for fact in failures:
+        fresh = age.recency(fact.index)
         if solved.get(fact.subject, -1) > fact.index:
-            score = 0.4 * fact.weight + 0.2 * age.recency(fact.index)
-            yield Candidate("critical", f"Failed before it worked: {fact.text}", score, fact.index)
+            text = f"Failed before it worked: {fact.text}"
+            yield Candidate("critical", text, 0.4 * fact.weight + 0.2 * fresh, fact.index)
+        elif fact.weight < _ACTED:
+            yield Candidate("critical", fact.text, 0.4 * fact.weight + 0.4 * fresh, fact.index)
         elif newest[fact.subject] is fact:
-            yield Candidate("blocked", fact.text, 0.8 * fact.weight + 0.6 * age.recency(fact.index), fact.index)
+            yield Candidate("blocked", fact.text, 0.8 * fact.weight + 0.6 * fresh, fact.index)
 
 
 def _files(done: Sequence[Fact], age: _Age, carried: Carried) -> Iterator[Candidate]:

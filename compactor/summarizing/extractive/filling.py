@@ -31,6 +31,7 @@ _MUST = 9.0  # more than everything else together
 _MUST_SHARE = 0.25  # of the budget, for each of the lines that may not be missing; longer ones are cut to it
 _STALE = 0.5  # the part of its worth that a line loses when all its names are in the summary already
 
+_SPARE = 0.02  # of the budget; less is not worth a second round
 _SHORTEST = 24  # code points below which a cut line says nothing
 _SMALLEST = 8  # tokens that no line of use is below
 _PATIENCE = 40  # lines too long for what is left, after which the search ends
@@ -46,25 +47,33 @@ def fill(layout: Layout, pool: Iterable[Candidate], salience: Salience, budget: 
         empty, room = "", budget - counter.text(layout.render({}, empty=""))
     if room < 0:
         return _bare(layout, budget, counter)
-    buyer = _Buyer(pool, salience, counter)
+    buyer = _Buyer((candidate for candidate in pool if candidate.content in layout.places), salience, counter)
     buyer.buy_musts(room * _MUST_SHARE)
     for content, share in SHARES.items():
-        buyer.buy_for(content, room * share)
+        buyer.buy_for(content, room * share, room)
     buyer.buy_any(room)
-    chosen = sorted(buyer.bought, key=lambda candidate: candidate.order)
-    text = _write(layout, chosen, empty)
-    spare = sorted(chosen, key=lambda candidate: (candidate.must, candidate.score))
-    while spare and counter.text(text) > budget:
-        # Counts of lines do not quite add up to the count of the whole: give up the least useful lines.
-        for _ in range(max(len(spare) // 50, 1)):
-            chosen.remove(spare.pop(0))
-        text = _write(layout, chosen, empty)
+    text = _write(layout, buyer.bought, empty)
+    # Lines were counted one by one and generously, and where items stand no "nothing" does: spend what is over.
+    spare = budget - counter.text(text)
+    if spare > budget * _SPARE:
+        buyer.buy_any(room + spare)
+        text = _write(layout, buyer.bought, empty)
+    return _trimmed(layout, buyer.bought, empty, budget, counter) if counter.text(text) > budget else text
+
+
+def _trimmed(layout: Layout, bought: Sequence[Candidate], empty: str, budget: int, counter: Counter) -> str:
+    """The summary without its least useful lines, for counters by which a whole costs more than its lines."""
+    kept = sorted(bought, key=lambda candidate: (candidate.must, candidate.score), reverse=True)
+    text = _write(layout, kept, empty)
+    while kept and counter.text(text) > budget:
+        del kept[-max(len(kept) // 50, 1) :]
+        text = _write(layout, kept, empty)
     return text
 
 
 def _write(layout: Layout, chosen: Sequence[Candidate], empty: str) -> str:
     items: dict[str, list[str]] = {}
-    for candidate in chosen:
+    for candidate in sorted(chosen, key=lambda candidate: candidate.order):
         items.setdefault(layout.places[candidate.content], []).append(candidate.text)
     return layout.render(items, empty)
 
@@ -116,14 +125,14 @@ class _Buyer:
         if cost <= tokens:
             self._take(offer._replace(candidate=replace(offer.candidate, text=text)), cost)
 
-    def buy_for(self, content: str, tokens: float) -> None:
-        """Buy among the candidates for ``content``, for at most ``tokens``."""
-        self._offers[content] = self._buy(self._offers.get(content, []), tokens)
+    def buy_for(self, content: str, tokens: float, total: float) -> None:
+        """Buy among the candidates for ``content``, for at most ``tokens``, while ``total`` is not spent."""
+        self._offers[content] = self._buy(self._offers.get(content, []), min(tokens, total - self._spent))
 
     def buy_any(self, total: float) -> None:
         """Buy among all candidates that are left until ``total`` tokens are spent, earlier purchases included."""
-        self._buy([offer for offers in self._offers.values() for offer in offers], total - self._spent)
-        self._offers = {}
+        offers = [offer for offers in self._offers.values() for offer in offers]
+        self._offers = {"": self._buy(offers, total - self._spent)}
 
     def _buy(self, offers: list[_Offer], tokens: float) -> list[_Offer]:
         """Spend ``tokens`` on the best of ``offers``; those not bought are returned."""

@@ -31,7 +31,7 @@ def read_back(text: str, layout: Layout) -> list[Item]:
     for content, line in _under(text, by_title):
         shown = clip(bare(line), _LIMIT)
         if shown and shown != NOTHING:
-            found.setdefault(shown, Item(content, shown))
+            found.setdefault(shown, Item(content if content in layout.places else "critical", shown))
     return list(found.values())
 
 

@@ -1,0 +1,94 @@
+"""``compactor plan``: the fate of every message, and tokens by part."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from compactor.cli.bars import split_cells
+
+from .conftest import DATA, LONG, SMALL_WINDOW, Run
+
+
+def test_the_table(run: Run) -> None:
+    told = run("plan", "long.json", *SMALL_WINDOW)
+    assert told.exit_code == 0
+    assert told.stdout.startswith("Due: trigger 'tokens': tokens >= threshold_tokens. 76 messages would be folded")
+    for text in (
+        "4-79",
+        "fold (middle)",
+        "keep (tail)",
+        "boundaries.tail_budget_ratio (shipped:hermes.yaml:",
+        "--all shows every one",
+        "Make the build faster",
+    ):
+        assert text in told.stdout
+
+
+def test_every_message(run: Run) -> None:
+    rows = [line.split()[0] for line in run("plan", "long.json", *SMALL_WINDOW, "--all").stdout.splitlines() if line]
+    assert [row for row in rows if row.isdecimal()] == [str(index) for index in range(len(LONG))]
+    few = run("plan", DATA / "login_fix.jsonl").stdout
+    assert "--all" not in few
+    assert "read_file" in few
+
+
+def test_the_line_is_that_of_the_policy_at_work(run: Run) -> None:
+    Path("policies").mkdir()
+    text = "version: 1\nname: mine\nextends: default\nboundaries:\n  protect_first_n: 2\n"
+    Path("policies/mine.yaml").write_text(text, encoding="utf-8")
+    told = run("plan", "long.json", *SMALL_WINDOW, "--policy", "mine", "--set", "boundaries.tail_budget_ratio=0.1")
+    assert "boundaries.protect_first_n (policies/mine.yaml:5)" in told.stdout
+    assert "boundaries.tail_budget_ratio (--set)" in told.stdout
+
+
+def test_json(run: Run) -> None:
+    data = json.loads(run("plan", "long.json", *SMALL_WINDOW, "--json").stdout)
+    assert (data["due"], data["trigger"], data["folded"]) == (True, "tokens", 76)
+    assert [fate["index"] for fate in data["fates"]] == list(range(len(LONG)))
+    assert {fate["becomes"] for fate in data["fates"]} == {"keep", "fold"}
+    assert sum(data["parts"]["before"].values()) == data["tokens"]
+    assert data["parts"]["after"]["summary"] == data["summary_tokens"]
+    assert data["fates"][5]["where"].startswith("shipped:hermes.yaml:")
+
+
+def test_a_system_prompt_that_stands_apart(run: Run) -> None:
+    data = json.loads(run("plan", DATA / "release_notes.json", "--json").stdout)
+    assert (data["fates"][0]["index"], data["fates"][0]["role"]) == (None, "system")
+    assert data["parts"]["before"]["tools"] > 0
+
+
+def test_nothing_to_fold_says_which_key_to_change(run: Run) -> None:
+    told = run("plan", "short.json").stdout
+    assert told.startswith("Not due: ")
+    assert "Nothing would be folded." in told
+    assert "--set boundaries." in told
+
+
+def test_pruning_that_is_enough(run: Run) -> None:
+    told = run("plan", "long.json", *SMALL_WINDOW, "--set", "stop_after_pruning=true", "--target", "0.9").stdout
+    assert "messages would be enough." in told
+
+
+def test_plain_and_narrow(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    told = run("plan", "long.json", *SMALL_WINDOW).stdout
+    assert "\x1b" not in told
+    table = [line for line in told.splitlines() if line.startswith(("0 ", "1-3", "4-79", "80-91"))]
+    assert len(table) == 4
+    assert all(len(line) <= 80 for line in table)
+
+
+@pytest.mark.parametrize(
+    ("parts", "width", "cells"),
+    [
+        ({"head": 50, "tail": 50}, 10, {"head": 5, "tail": 5}),
+        ({"head": 1, "middle": 1000, "tail": 1}, 10, {"head": 1, "middle": 8, "tail": 1}),
+        ({"head": 1, "middle": 1, "tail": 1}, 10, {"head": 4, "middle": 3, "tail": 3}),
+        ({"head": 0, "tail": 7}, 10, {"tail": 10}),
+        ({"head": 1, "middle": 1, "tail": 1}, 2, {"head": 1, "middle": 1, "tail": 1}),
+        ({}, 10, {}),
+    ],
+)
+def test_cells(parts: dict[str, int], width: int, cells: dict[str, int]) -> None:
+    assert split_cells(parts, width) == cells

@@ -1,0 +1,105 @@
+"""What the output of tools says: failures, errors, endings, outlines, paths."""
+
+import time
+
+import pytest
+
+from compactor.facts.errors import error_lines, exit_code, failed
+from compactor.facts.excerpts import excerpts
+from compactor.facts.outcomes import ending
+from compactor.facts.outlines import definitions
+from compactor.facts.paths import patched, paths_in
+
+TRACEBACK = 'Traceback (most recent call last):\n  File "a.py", line 3, in f\n    g()\nValueError: bad port 99999\n'
+
+
+@pytest.mark.parametrize(
+    ("output", "code", "bad"),
+    [
+        ("Exit code: 2\nboom", 2, True),
+        ("Process exited with code 0\nOutput:\nerror handling works", 0, False),
+        ("<tool_use_error>String not found</tool_use_error>", None, True),
+        (TRACEBACK, None, True),
+        ("bash: foo: command not found", None, True),
+        ("12 passed in 0.3s", None, False),
+        ("", None, False),
+    ],
+)
+def test_failures_are_recognised(output: str, code: int | None, bad: bool) -> None:
+    assert exit_code(output) == code
+    assert failed(output) is bad
+
+
+@pytest.mark.parametrize(
+    ("output", "lines"),
+    [
+        (TRACEBACK, ["ValueError: bad port 99999"]),
+        ("ok\n--- FAIL: TestA (0.00s)\nok\nFAILED tests/test_b.py::test_c - boom", None),
+        ("0 errors, 0 failed", []),
+        ("fatal: not a git repository", ["fatal: not a git repository"]),
+        ("all good", []),
+    ],
+)
+def test_error_lines_are_quoted(output: str, lines: list[str] | None) -> None:
+    expected = ["--- FAIL: TestA (0.00s)", "FAILED tests/test_b.py::test_c - boom"] if lines is None else lines
+    assert error_lines(output) == expected
+
+
+@pytest.mark.parametrize(
+    ("output", "bad", "told"),
+    [
+        ("Exit code: 1\nTypeError: x is None", True, "exit 1: TypeError: x is None"),
+        ("collected 3 items\n....\n===== 3 passed in 0.1s =====", False, "===== 3 passed in 0.1s ====="),
+        ("saved", False, "saved"),
+        ("first line here\nmiddle\nlast line here", False, "first line here; last line here"),
+        ("", True, "failed"),
+        ("", False, ""),
+    ],
+)
+def test_an_ending_tells_the_result(output: str, bad: bool, told: str) -> None:
+    assert ending(output, bad) == told
+
+
+def test_definitions_are_outlined_through_line_numbers() -> None:
+    code = "     1→import os\n     2→class Cart:\n     3→    def add(self, item: str) -> None:\n     4→        pass\n"
+    assert definitions(code) == ["class Cart", "def add(self, item: str) -> None"]
+    assert definitions("export async function load(url) {\n") == ["export async function load(url)"]
+
+
+def test_excerpts_keep_neighbors_together_and_drop_noise() -> None:
+    output = "import os\n----------\nuser_id: mia_1234\nbooking_id: XJ99Q2 paid\nplain words only\n"
+    assert excerpts(output) == ["user_id: mia_1234 | booking_id: XJ99Q2 paid"]
+
+
+@pytest.mark.parametrize(
+    ("text", "paths"),
+    [
+        ("see src/app/main.py and README.md.", ["src/app/main.py", "README.md"]),
+        ("cat ~/x/y.toml ./z/w", ["~/x/y.toml", "./z/w"]),
+        ("https://example.org/a.html is a page", []),
+        ("no path", []),
+    ],
+)
+def test_paths_are_found(text: str, paths: list[str]) -> None:
+    assert paths_in(text) == paths
+
+
+def test_patches_name_their_files() -> None:
+    patch = "*** Begin Patch\n*** Add File: a/b.py\n+x\n*** Delete File: c.py\n"
+    assert patched(patch) == [("a/b.py", "created"), ("c.py", "deleted")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [" " * 200_000, "\n" * 200_000, "a" * 200_000, "error\n" * 50_000, "a/" * 60_000, "a." * 60_000],
+    ids=["blanks", "breaks", "letters", "errors", "slashes", "dots"],
+)
+def test_odd_outputs_take_no_long_time(text: str) -> None:
+    started = time.process_time()
+    failed(text)
+    error_lines(text)
+    ending(text, False)
+    definitions(text)
+    excerpts(text)
+    paths_in(text)
+    assert time.process_time() - started < 1.0

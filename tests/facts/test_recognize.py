@@ -1,0 +1,83 @@
+"""One pass over a conversation finds its facts, whatever the content."""
+
+import json
+from typing import Any
+
+import pytest
+
+from compactor.facts import Kind, recognize
+from compactor.messages.message import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
+
+
+def said(role: str, text: str) -> Message:
+    return Message(role, (Text(text),))
+
+
+def called(id_: str, name: str, output: str, **arguments: Any) -> list[Message]:
+    call = ToolCall((id_,), name, json.dumps(arguments))
+    return [Message("assistant", (call,)), Message("tool", (ToolResult((id_,), (Text(output),)),))]
+
+
+def test_a_conversation_gives_facts_of_every_kind_in_order() -> None:
+    facts = recognize(
+        [
+            said("user", "Fix the login bug. Never edit generated files. The server runs on port 8443."),
+            said("assistant", "The root cause is the cache. Next I will patch it. I added a test."),
+            *called("1", "Read", "def login(user):\n    return user\n", file_path="auth.py"),
+            *called("2", "Edit", "ok", file_path="auth.py", new_string="def login(user, realm):"),
+            *called("3", "Bash", "Exit code: 1\nAssertionError: realm", command="pytest -q"),
+        ]
+    )
+    found = {(fact.kind, fact.subject, fact.index) for fact in facts}
+    assert found >= {
+        (Kind.ASK, "", 0),
+        (Kind.CONSTRAINT, "", 0),
+        (Kind.VALUE, "", 0),
+        (Kind.DECISION, "", 1),
+        (Kind.PLAN, "", 1),
+        (Kind.REPORT, "", 1),
+        (Kind.LOOK, "auth.py", 3),
+        (Kind.SYMBOL, "auth.py", 3),
+        (Kind.OUTCOME, "auth.py", 5),
+        (Kind.FAILURE, "pytest", 7),
+        (Kind.ERROR, "pytest", 7),
+        (Kind.CALL, "Bash", 7),
+    }
+    assert [fact.index for fact in facts] == sorted(fact.index for fact in facts)
+    assert all(0 <= fact.weight <= 1 for fact in facts)
+
+
+def test_the_mark_of_the_provider_makes_a_failure() -> None:
+    result = ToolResult(("1",), (Text("no such order"),), raw={"is_error": True})
+    facts = recognize([Message("assistant", (ToolCall(("1",), "get_order", "{}"),)), Message("user", (result,))])
+    assert [fact.text for fact in facts if fact.kind is Kind.FAILURE] == ["get_order() → failed: no such order"]
+
+
+def test_a_list_of_the_agent_gives_its_items_with_their_status() -> None:
+    todos = [{"content": "write tests", "status": "in_progress"}, {"content": "ship", "status": "pending"}]
+    facts = recognize(called("1", "TodoWrite", "ok", todos=todos))
+    assert [fact.text for fact in facts if fact.kind is Kind.PLAN] == ["[in_progress] write tests", "[pending] ship"]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        Text(""),
+        Text(" \n"),
+        Text("\ud800 lone"),
+        Media("image", "chart.png"),
+        Reasoning("thought"),
+        Opaque("video_block", object()),
+        ToolCall((), "", "{"),
+        ToolCall(("1",), None, None),  # type: ignore[arg-type]
+        ToolCall(("1",), "t", {"a": {1, 2}}),  # type: ignore[arg-type]
+        ToolCall(("1",), "t", "[" * 5000),
+        ToolCall(("1",), "t", '{"command": 5, "path": ["x"], "todos": [1, {"status": null}]}'),
+        ToolResult((), ()),
+        ToolResult(("9",), (Media("image", "x"), Opaque("odd"))),
+    ],
+)
+@pytest.mark.parametrize("role", ["user", "assistant", "tool", "system", "narrator"])
+def test_odd_content_never_raises(role: str, part: Part) -> None:
+    for fact in recognize([Message(role, (part,)), Message("tool", (ToolResult(("1",), (Text("x"),)),))]):
+        assert "object at 0x" not in fact.text
