@@ -111,7 +111,7 @@ def _value(text: str) -> Any:
 
 def _lines(text: str, whole_error: json.JSONDecodeError) -> list[Any]:
     """The values of a JSONL text; when even its first line is no JSON, the error is that of the whole text."""
-    values = []
+    values: list[Any] = []
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
