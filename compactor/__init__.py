@@ -1,1 +1,78 @@
-"""Declarative context compaction for LLM agents."""
+"""Declarative context compaction for LLM agents.
+
+>>> import compactor
+>>> compactor.compact([{"role": "user", "content": "Hello."}]).outcome.value
+'not_needed'
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from compactor.engine import Compactor, compact
+    from compactor.errors import (
+        CompactorError,
+        InputError,
+        PluginError,
+        PolicyError,
+        PromptError,
+        SummarizerDeclined,
+        SummarizerError,
+        SummarizerFailed,
+    )
+    from compactor.extension.hookspecs import hookimpl
+    from compactor.extension.protocols import SummaryReply, SummaryRequest
+    from compactor.planning.plan import Plan
+    from compactor.planning.trigger import Decision
+    from compactor.result import CompactionResult, Outcome, Report
+    from compactor.state import CompactionState
+
+_HOMES = {
+    "compactor.engine": ("Compactor", "compact"),
+    "compactor.errors": (
+        "CompactorError",
+        "InputError",
+        "PluginError",
+        "PolicyError",
+        "PromptError",
+        "SummarizerDeclined",
+        "SummarizerError",
+        "SummarizerFailed",
+    ),
+    "compactor.extension.hookspecs": ("hookimpl",),
+    "compactor.extension.protocols": ("SummaryReply", "SummaryRequest"),
+    "compactor.planning.plan": ("Plan",),
+    "compactor.planning.trigger": ("Decision",),
+    "compactor.result": ("CompactionResult", "Outcome", "Report"),
+    "compactor.state": ("CompactionState",),
+}
+
+__all__ = [
+    "CompactionResult",
+    "CompactionState",
+    "Compactor",
+    "CompactorError",
+    "Decision",
+    "InputError",
+    "Outcome",
+    "Plan",
+    "PluginError",
+    "PolicyError",
+    "PromptError",
+    "Report",
+    "SummarizerDeclined",
+    "SummarizerError",
+    "SummarizerFailed",
+    "SummaryReply",
+    "SummaryRequest",
+    "compact",
+    "hookimpl",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Imports a public name when it is first asked for: a command that needs none of them starts at once."""
+    for module, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(module), name)
+    raise AttributeError(f"module 'compactor' has no attribute {name!r}")

@@ -177,7 +177,8 @@ class Compactor:
         frame = Message("user", (Text(frame_summary(templates, assembly, "-", count=count, anchored=True)),))
         first = conversation.given[:1]
         noted = with_note(first, templates.render(assembly.system_note, {"count": count}))
-        return self.counter.message(frame) + sum(map(self.counter.message, noted)) - sum(map(self.counter.message, first))
+        note = sum(map(self.counter.message, noted)) - sum(map(self.counter.message, first))
+        return self.counter.message(frame) + note
 
     def _steps(
         self,
@@ -212,7 +213,7 @@ class Compactor:
                 self._ready.summarizers,
                 self._request(plan, focus),
                 replaced_tokens=self._replaced_tokens(plan),
-                waits=self.policy.summary.cooldown,
+                wait_after=self.policy.summary.cooldown_after,
                 cooldowns=state.cooldowns,
                 now=self._clock(),
             )

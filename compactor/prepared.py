@@ -76,9 +76,7 @@ def prepare(
         checks=[host.problems, lambda draft: template_problems(draft, environ)],
     )
     policy = loaded.policy
-    window = context_window(
-        model, configured=policy.window.context_length, unknown=policy.window.unknown_model
-    )
+    window = context_window(model, configured=policy.window.context_length, unknown=policy.window.unknown_model)
     own = getattr(summarizer, "__name__", type(summarizer).__name__)
     return PreparedPolicy(
         loaded=loaded,

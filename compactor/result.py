@@ -33,8 +33,9 @@ class Outcome(StrEnum):
 class Report:
     """The numbers of a compaction. Token figures are as the policy's counter counts.
 
-    ``head``, ``folded`` and ``tail`` are numbers of messages, ``pruned`` of messages that pruning changed;
-    ``summary_budget`` is the size in tokens that the summary was to aim at; ``parts`` has the tokens by part, before and after; ``seconds`` the time by phase.
+    ``head``, ``folded`` and ``tail`` are numbers of messages, ``pruned`` of messages that pruning changed.
+    ``summary_budget`` is the size in tokens that the summary was to aim at. ``parts`` has the tokens by part, before
+    and after; ``seconds`` the time by phase.
     """
 
     policy: str
@@ -55,7 +56,7 @@ class Report:
     pruned: int = 0
     summary_budget: int = 0
     compaction_count: int = 0
-    repaired: Repairs = Repairs()
+    repaired: Repairs = field(default_factory=Repairs)
     violations: tuple[Violation, ...] = ()
     summarizer: str | None = None
     attempts: tuple[Attempt, ...] = ()

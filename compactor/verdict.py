@@ -42,9 +42,7 @@ class Case:
     def with_answer(self, answered: Answered, seconds: float) -> "Case":
         """The case with what the summarisers said in its report, and their cooldowns in its state."""
         timings = {**self.report.seconds, "summary": seconds}
-        report = replace(
-            self.report, summarizer=answered.summarizer, attempts=answered.attempts, seconds=timings
-        )
+        report = replace(self.report, summarizer=answered.summarizer, attempts=answered.attempts, seconds=timings)
         return replace(self, report=report, state=replace(self.state, cooldowns=answered.cooldowns))
 
     def unchanged(self, outcome: Outcome, reason: str, *, settled: bool = False) -> CompactionResult:
@@ -78,9 +76,7 @@ class Case:
             return case.unchanged(Outcome.FAILED, f"no summary, and summary.on_failure is abort ({failures})")
         count = self.conversation.count + 1
         if answered.summary is not None:
-            text = frame_summary(
-                templates, policy.assembly, answered.summary, count=count, anchored=plan.anchored
-            )
+            text = frame_summary(templates, policy.assembly, answered.summary, count=count, anchored=plan.anchored)
             reason = f"{len(plan.folded)} messages folded into a summary by {answered.summarizer}"
         else:
             text = frame_static(

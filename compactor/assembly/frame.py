@@ -10,9 +10,7 @@ from compactor.templates import Templates
 _PLACE = "\x00summary\x00"
 
 
-def frame_summary(
-    templates: Templates, assembly: Assembly, summary: str, *, count: int, anchored: bool
-) -> str:
+def frame_summary(templates: Templates, assembly: Assembly, summary: str, *, count: int, anchored: bool) -> str:
     """The message around a summary. Raises ``PromptError`` for a frame that leaves the summary out."""
     variables = {"count": count, "anchored": anchored}
     return _sealed(templates, assembly.frame, summary, variables, kind="summary")

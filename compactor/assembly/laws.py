@@ -81,9 +81,7 @@ def _newest_user(given: Sequence[Message], result: Sequence[Message]) -> Iterato
 def _system(given: Sequence[Message], result: Sequence[Message]) -> Iterator[Violation]:
     before = [message.text.split(NOTE_LINE)[0] for message in given if message.is_system]
     after = [message.text for message in result if message.is_system]
-    if len(before) != len(after) or not all(
-        now.startswith(then) for then, now in zip(before, after, strict=True)
-    ):
+    if len(before) != len(after) or not all(now.startswith(then) for then, now in zip(before, after, strict=True)):
         yield Violation(6, "the system messages are not all there in their order")
     notes = sum(text.count(NOTE_LINE) for text in after)
     if notes > max(1, sum(message.text.count(NOTE_LINE) for message in given if message.is_system)):

@@ -66,7 +66,9 @@ def _without(message: Message, position: int, gone: set[tuple[int, int]]) -> Mes
     parts = tuple(part for number, part in enumerate(message.parts) if (position, number) not in gone)
     if len(parts) == len(message.parts):
         return message
-    return message.with_parts(parts) if not all(is_blank(part) or isinstance(part, Reasoning) for part in parts) else None
+    return (
+        message.with_parts(parts) if not all(is_blank(part) or isinstance(part, Reasoning) for part in parts) else None
+    )
 
 
 def _calls(message: Message) -> list[tuple[int, ToolCall]]:

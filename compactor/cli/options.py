@@ -38,9 +38,7 @@ Summarizers = Annotated[
     list[str] | None,
     typer.Option("--summarizer", metavar="NAME", help="Who summarizes; repeatable, asked in the order given."),
 ]
-Focus = Annotated[
-    str | None, typer.Option("--focus", metavar="TEXT", help="What the summary has to keep above all.")
-]
+Focus = Annotated[str | None, typer.Option("--focus", metavar="TEXT", help="What the summary has to keep above all.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON to standard output.")]
 
 

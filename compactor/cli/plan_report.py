@@ -20,6 +20,7 @@ MANY = 60
 PREVIEW = 60
 """Characters of a message's text that are shown."""
 
+
 @dataclass(frozen=True, slots=True)
 class Planned:
     """A plan with what is needed to tell it: the fate of every message, and tokens by part."""

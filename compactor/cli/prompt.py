@@ -8,9 +8,7 @@ from compactor.cli import options
 
 app = typer.Typer(help="Look at prompt templates, render one, copy one to change it.", no_args_is_help=True)
 
-Name = Annotated[
-    str, typer.Argument(metavar="NAME", help="The template, such as hermes/first.j2.", show_default=False)
-]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The template, such as hermes/first.j2.", show_default=False)]
 
 
 @app.command("list")

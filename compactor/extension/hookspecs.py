@@ -5,11 +5,11 @@ whatever makes the thing; a name that another extension has taken is an error.
 """
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pluggy
 
-from compactor.extension.protocols import Counter, Format, Pruner, Summarizer
+from compactor.extension.protocols import Counter, Format, Summarizer
 from compactor.policy.models import Summary
 
 if TYPE_CHECKING:

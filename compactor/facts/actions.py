@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from compactor.facts.commands import command_of, looks_only, program_of
 from compactor.facts.paths import patched, path_argument, paths_in
-from compactor.facts.prose import clip, one_line
+from compactor.facts.prose import clip
+from compactor.facts.todos import todos
 
 _EDITOR_VERBS = {
     "view": "read",
@@ -45,7 +46,7 @@ class Action:
     """What a call did. ``text`` says it on one line; ``subject`` is the program, path or tool that two tries share.
 
     ``effect`` is False for calls that only look; ``files`` are ``(path, what was done)``; ``written`` is the text
-    that the call put into a file.
+    that the call put into a file; ``todos`` are ``(item, status)`` of the list that it set.
     """
 
     text: str
@@ -53,13 +54,14 @@ class Action:
     effect: bool
     files: tuple[tuple[str, str], ...] = ()
     written: str = ""
+    todos: tuple[tuple[str, str], ...] = ()
 
 
 def read_arguments(raw: object) -> Mapping[str, object]:
     """A call's arguments as a mapping; empty for anything that is not a JSON object (or one already)."""
     if isinstance(raw, Mapping):
         return {str(key): value for key, value in raw.items()}
-    if not isinstance(raw, str) or not raw.lstrip().startswith("{"):
+    if not isinstance(raw, str):
         return {}
     try:
         value = json.loads(raw)
@@ -71,20 +73,21 @@ def read_arguments(raw: object) -> Mapping[str, object]:
 def action_of(name: str, raw: object) -> Action:
     """What the call of the tool ``name`` with the arguments ``raw`` did, or tried to do."""
     arguments = read_arguments(raw)
-    path = path_argument(arguments)
     command = command_of(arguments)
+    path = path_argument(arguments)
     text = raw if isinstance(raw, str) else ""
     if path and (command in _EDITOR_VERBS or not command):
         return _file_action(name, path, _EDITOR_VERBS.get(command, ""), arguments)
-    texts = (value for value in (command, *arguments.values(), text) if isinstance(value, str))
-    patch = next((value for value in texts if "*** " in value), "")
-    files = tuple(patched(patch))
-    if files:
-        return _patch_action(files, patch)
+    if "*** " in text or not text:
+        texts = (value for value in (command, *arguments.values(), text) if isinstance(value, str))
+        patch = next((value for value in texts if "*** " in value), "")
+        files = tuple(patched(patch))
+        if files:
+            return _patch_action(files, patch)
     if command:
         return _command_action(name, command)
     effect = bool(_EFFECT.search(name)) and not (_BOOKKEEPING.search(name) or _LOOKING.match(name))
-    return Action(f"{name}({_brief(arguments, text)})", name, effect)
+    return Action(f"{name}({_brief(arguments, text)})", name, effect, todos=tuple(todos(arguments)))
 
 
 def _file_action(name: str, path: str, verb: str, arguments: Mapping[str, object]) -> Action:
@@ -118,12 +121,8 @@ def _brief(arguments: Mapping[str, object], text: str) -> str:
     """The arguments on one short line."""
     if not arguments:
         return clip(text, 160) if text.strip() not in ("", "{}", "null") else ""
-    shown = []
-    for key, value in arguments.items():
-        if value is None or value == "":
-            continue
-        shown.append(f"{key}={clip(_told(value), 120)}")
-    return clip(one_line(", ".join(shown)), 300)
+    shown = [f"{key}={clip(_told(value), 120)}" for key, value in arguments.items() if value not in (None, "")]
+    return clip(", ".join(shown), 300)
 
 
 def _told(value: object) -> str:

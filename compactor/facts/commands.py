@@ -6,7 +6,10 @@ from itertools import pairwise
 
 _KEYS = ("command", "cmd", "script", "bash_command", "shell_command", "commands")
 _SHELL = re.compile(r"^(?:/\S*/)?(?:ba|z|da|k)?sh$")
-_SEPARATOR = re.compile(r"\s*(?:&&|\|\||;|\n)\s*")
+_SEPARATOR = re.compile(r"&&|\|\||;|\n")
+_REDIRECTED = re.compile(r">(?<![0-9&]>)>?\s*(?!/dev/null|&|>)\S")
+_EDITED = re.compile(r"\bsed\s+(?:-\w+\s+)*-i")
+_LONGEST = 2000  # code points of a command that are looked at
 _ASSIGNMENT = re.compile(r"^\w+=\S*$")
 _SUBCOMMAND = re.compile(r"^[a-z][a-z:-]*$")
 
@@ -48,8 +51,8 @@ def program_of(command: str) -> str:
 
     Two runs of the same program are taken for two tries of the same thing.
     """
-    for step in reversed(_SEPARATOR.split(command[:2000])):
-        words = [word for word in step.split("|", 1)[0].split() if not _ASSIGNMENT.match(word)]
+    for step in reversed(_SEPARATOR.split(command[:_LONGEST])):
+        words = _words(step)
         if words and words[0] not in _PREPARING:
             return _program(words)
     return ""
@@ -75,15 +78,23 @@ def _program(words: list[str]) -> str:
 
 def looks_only(command: str) -> bool:
     """Whether ``command`` only reads: every step looks or prepares, and nothing is redirected into a file."""
-    if re.search(r"(?<![0-9&])>{1,2}\s*(?!/dev/null|&)\S", command) or re.search(r"\bsed\s+(?:-\w+\s+)*-i", command):
+    command = command[:_LONGEST]
+    if (">" in command and _REDIRECTED.search(command)) or ("sed" in command and _EDITED.search(command)):
         return False
-    for step in _SEPARATOR.split(command[:2000]):
-        words = [word for word in step.split("|", 1)[0].split() if not _ASSIGNMENT.match(word)]
-        if not words or words[0] in _PREPARING:
-            continue
-        program = words[0].rsplit("/", 1)[-1]
-        if program == "git" and any(word in _LOOKING_GIT for word in words[1:4]):
-            continue
-        if program not in _LOOKING:
-            return False
-    return True
+    return all(_looks(step) for step in _SEPARATOR.split(command))
+
+
+def _looks(step: str) -> bool:
+    words = _words(step)
+    if not words or words[0] in _PREPARING:
+        return True
+    program = words[0].rsplit("/", 1)[-1]
+    return program in _LOOKING or (program == "git" and any(word in _LOOKING_GIT for word in words[1:4]))
+
+
+def _words(step: str) -> list[str]:
+    """The words of a step up to its first pipe, settings of variables left out."""
+    words = step.split("|", 1)[0].split()
+    while words and "=" in words[0] and _ASSIGNMENT.match(words[0]):
+        words.pop(0)
+    return words

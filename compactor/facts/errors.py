@@ -12,7 +12,7 @@ _LINE = re.compile(
     r"|not found|No such file|[Dd]enied|refused|[Uu]ndefined\b|cannot |[Tt]imed out|\w(?:Error|Exception)$"
 )
 _EXIT = re.compile(
-    r"(?:exit(?:ed)?(?: with)?(?: code| status)?|exit_code|returncode|return code)[\"']?[:= ]{1,3}\(?(-?\d+)", re.I
+    r"(?:exit(?:ed)?(?: with)?(?: code| status)?|exit_code|returncode|return code)[\"']?[:= ]{1,3}\(?(-?\d{1,9})"
 )
 _OPENING = re.compile(
     r"\s*(?:<\w*error\w*>|\[?error\b|(?:\w+\.)*[A-Z]\w*(?:Error|Exception)\b|Traceback \(most|fatal:|panic:"
@@ -25,8 +25,12 @@ _TAG = re.compile(r"^<\w+>|</\w+>$")
 
 def exit_code(output: str) -> int | None:
     """The exit code that ``output`` states near its start or its end, None where it states none."""
-    match = _EXIT.search(output, 0, 400) or _EXIT.search(output, max(len(output) - 300, 0))
-    return int(match.group(1)) if match else None
+    edges = (output,) if len(output) <= 700 else (output[:400], output[-300:])
+    for edge in edges:
+        lowered = edge.lower()
+        if ("exit" in lowered or "return" in lowered) and (match := _EXIT.search(lowered)):
+            return int(match.group(1))
+    return None
 
 
 def failed(output: str) -> bool:

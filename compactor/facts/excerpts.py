@@ -2,34 +2,40 @@
 
 import re
 
-_LIMIT, _HEAD, _TAIL = 6000, 4000, 1500  # code points looked at, as in REFERENCE section 6
+LIMIT = 6000
+"""Code points of one output that are looked at, as in REFERENCE section 6."""
+
+_HEAD, _TAIL = 0.68, 0.25  # the shares of that from the start and the end of a longer output
 _RUN = 220
-_FRONT = re.compile(r"\s*(?:\d+\s*[→\t|:]\s*)?(?:[#>*•·-]+\s+|#+)*")
-_NAMED = re.compile(r"[A-Za-z]\w*[_./:-]\w|[a-z][A-Z]|\d{3,}|`")
-_NOISE = re.compile(
-    r"(?:[\W\d]+$|import\b|from \S+ import|package \w+$|return\b.{0,12}$|Chunk ID|Wall time|Original token|Output:)"
+_SHORTEST = 8  # code points below which a line says nothing
+# What stands in front of lines (numbers, marks), and all of a line that only wraps others; one pass takes them off.
+_FRONT = re.compile(
+    r"^[ \t]*(?:\d+[ \t]*[→\t|:][ \t]*)?(?:[#>*•·-]+[ \t]+|#+)*"
+    r"(?:(?:import|from|package|Chunk ID|Wall time|Original token|Output:)\b[^\n]*|[\W\d]+$|return\b.{0,12}$)?",
+    re.M,
 )
 
 
-def excerpts(output: str, most: int = 40) -> list[str]:
-    """Runs of neighboring lines of ``output`` that name something (a symbol, a path, an id, an amount), in order.
+def excerpts(output: str, most: int = 40, limit: int = LIMIT) -> list[str]:
+    """Runs of neighboring lines of ``output``, in order: a name keeps its neighborhood.
 
-    At most ``most`` runs of about ``_RUN`` code points, " | " between the lines: a name keeps its neighborhood.
+    At most ``most`` runs of about ``_RUN`` code points, " | " between the lines; of an output longer than ``limit``
+    code points the start and the end are read.
     """
-    if len(output) > _LIMIT:
-        output = f"{output[:_HEAD]}\n{output[-_TAIL:]}"
+    if len(output) > limit:
+        output = f"{output[: int(limit * _HEAD)]}\n{output[-int(limit * _TAIL) :]}"
     runs: list[str] = []
-    run = ""
-    for line in output.splitlines():
-        front = _FRONT.match(line)
-        line = line[front.end() if front else 0 : 600].rstrip()
-        if len(line) < 8 or _NOISE.match(line) or not _NAMED.search(line):
+    run: list[str] = []
+    size = 0
+    for line in _FRONT.sub("", output).splitlines():
+        length = len(line)
+        if length < _SHORTEST:
             continue
-        if run and len(run) + len(line) > _RUN:
-            runs.append(run)
-            run = line
-        else:
-            run = f"{run} | {line}" if run else line
-        if len(runs) >= most:
-            return runs
-    return [*runs, run] if run else runs
+        if run and size + length > _RUN:
+            runs.append(" | ".join(run))
+            run, size = [], 0
+            if len(runs) >= most:
+                return runs
+        run.append(line if length < 600 else line[:600])
+        size += length + 3
+    return [*runs, " | ".join(run)] if run else runs

@@ -1,7 +1,7 @@
 """The fact: one thing of a conversation that later turns may lean on."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class Kind(StrEnum):
@@ -24,8 +24,7 @@ class Kind(StrEnum):
     CALL = "call"  # a tool was called; ``subject`` is its name, the text "ok" or "failed"
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(NamedTuple):
     """A recognised fact.
 
     ``text`` is one line in the words of the conversation (an ask keeps its line breaks), always encodable as UTF-8;

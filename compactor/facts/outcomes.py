@@ -1,6 +1,8 @@
 """Outcomes: how a call ended, in the most telling words of its output."""
 
 import re
+from collections.abc import Iterable
+from itertools import islice
 
 from compactor.facts.errors import error_lines, exit_code
 from compactor.facts.prose import bare, clip
@@ -9,6 +11,10 @@ _TELLING = re.compile(
     r"\b(?:\d+ (?:passed|failed|skipped|tests?|files? changed|insertions?|errors?|warnings?|problems?)"
     r"|tests? pass(?:ed)?|ok\s+\S+\s+[\d.]+s|PASS|BUILD \w+|[Ss]uccess\w*|created|installed)\b|\[\S+ [0-9a-f]{7,}\]"
 )
+# A result line has one of these.
+_SIGNS = ("passed", "failed", "skipped", "test", "changed", "insertion", "error", "warning", "problem", "ok")
+_SIGNS += ("PASS", "BUILD", "uccess", "created", "installed", "] ")
+_LAST, _LAST_LINES = 2000, 20  # what of the end of an output is searched for it: code points, lines
 # Lines that wrap an output without saying anything of it.
 _WRAPPER = re.compile(
     r"^(?:Command:|Chunk ID|Wall time|Process exited|Original token|Output:|Exit code|Total output"
@@ -28,17 +34,28 @@ def ending(output: str, failed: bool, limit: int = 240) -> str:
         return clip(head + "; ".join(clip(line, 160) for line in found), limit) if found else head.rstrip(": ")
     if len(output) <= limit and "\n" not in output.strip():
         return clip(output, limit)
-    telling = [line.strip() for line in output[-4000:].splitlines()[-40:] if _TELLING.search(line)][-2:]
+    telling = _telling(output[-_LAST:].splitlines()[-_LAST_LINES:])
     return clip("; ".join(telling or _edges(output)), limit)
+
+
+def _telling(lines: list[str]) -> list[str]:
+    """The last two of ``lines`` that state a result."""
+    found: list[str] = []
+    for line in reversed(lines):
+        if any(sign in line for sign in _SIGNS) and _TELLING.search(line):
+            found.append(line.strip())
+            if len(found) == 2:
+                break
+    return found[::-1]
 
 
 def _edges(output: str) -> list[str]:
     """The first and the last line of ``output`` that say something."""
-    told = [line for line in _lines(output[:1500]) if line][:1]
-    last = [line for line in _lines(output[-1500:]) if line][-1:]
-    return told + [line for line in last if line not in told]
+    first = _first(output[:1500].splitlines())
+    last = _first(reversed(output[-1500:].splitlines()))
+    return first + [line for line in last if line not in first]
 
 
-def _lines(text: str) -> list[str]:
-    lines = (bare(line) for line in text.splitlines())
-    return [line for line in lines if len(line) > 2 and not _WRAPPER.match(line)]
+def _first(lines: Iterable[str]) -> list[str]:
+    shown = (line for line in map(bare, lines) if len(line) > 2 and not _WRAPPER.match(line))
+    return list(islice(shown, 1))

@@ -8,12 +8,13 @@ _DEFINITION = re.compile(
     r"(?:(?:export|default|pub|async|static|public|private|protected|abstract|override)(?:\([a-z]+\))? )*"
     r"(?:def|class|func|fn|type|interface|struct|enum|const|function|impl|trait|module|resource)[ \t(][^\n]{3,300})"
 )
+_LONGEST = 40_000  # code points of one text that are searched
 
 
 def definitions(text: str, most: int = 80) -> list[str]:
     """The lines of ``text`` that define something, in order, at most ``most``; bodies' opening marks are left off."""
     found: list[str] = []
-    for match in _DEFINITION.finditer("\n" + text):
+    for match in _DEFINITION.finditer(f"\n{text[:_LONGEST]}"):
         found.append(match.group(1).rstrip(" {:\r"))
         if len(found) >= most:
             break

@@ -3,7 +3,10 @@
 import re
 
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0e-\x1b\x7f\u200b-\u200f\u2028-\u202e\ufeff]")
-_END = re.compile(r"(?<=[^\d\s][.!?])\s+|(?<=[。！？])")
+# A blank behind the end of a sentence: blanks come first in the pattern, so that a search jumps from one to the next.
+_END = re.compile(r"[ \t](?<=[^\d\s][.!?][ \t])\s*")
+_WIDE_END = re.compile(r"(?<=[。！？])")
+_MARKS = frozenset("#>*•·-")
 _MARKERS = re.compile(r"^(?:[#>*•·-]+ +|#+)+")
 _LONGEST = 1200  # code points of a sentence that are looked at: what is longer is no sentence
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.S)
@@ -24,6 +27,8 @@ def one_line(text: str) -> str:
 
 def clip(text: str, limit: int) -> str:
     """``text`` on one line of at most ``limit`` code points; ``…`` stands where the rest was cut off."""
+    if len(text) <= limit and text.isprintable() and "  " not in text:
+        return text.strip()
     cut = len(text) > 4 * limit
     line = one_line(text[: 4 * limit] if cut else text)
     if len(line) <= limit and not cut:
@@ -35,7 +40,8 @@ def clip(text: str, limit: int) -> str:
 
 def bare(line: str) -> str:
     """``line`` without the list, quote and heading marks in front, so that it cannot pass for structure."""
-    return _MARKERS.sub("", line.strip())
+    line = line.strip()
+    return _MARKERS.sub("", line) if line[:1] in _MARKS else line
 
 
 def sentences(text: str) -> list[str]:
@@ -45,7 +51,10 @@ def sentences(text: str) -> list[str]:
     """
     if "```" in text:
         text = _FENCE.sub("\n", text)
-    pieces = (bare(piece[:_LONGEST]) for line in text.splitlines() for piece in _END.split(line))
+    lines = text.splitlines()
+    pieces = (bare(piece[:_LONGEST]) for line in lines for piece in _END.split(line))
+    if not text.isascii():
+        pieces = (part for piece in pieces for part in _WIDE_END.split(piece))
     return [piece for piece in pieces if _says_something(piece)]
 
 

@@ -2,17 +2,16 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from compactor.facts.actions import Action, action_of, read_arguments
+from compactor.facts.actions import Action, action_of
 from compactor.facts.asks import ask
 from compactor.facts.constraints import binding
 from compactor.facts.decisions import classify
 from compactor.facts.errors import error_lines, failed
-from compactor.facts.excerpts import excerpts
+from compactor.facts.excerpts import LIMIT, excerpts
 from compactor.facts.fact import Fact, Kind
 from compactor.facts.outcomes import ending
 from compactor.facts.outlines import definitions
 from compactor.facts.prose import clip, one_line, scrub, sentences
-from compactor.facts.todos import todos
 from compactor.facts.values import has_value
 from compactor.messages.message import Media, Message, Text, ToolCall, ToolResult
 
@@ -22,20 +21,48 @@ TODO = "to-do"
 _SENTENCE = 320  # code points of a quoted sentence
 _SHORT = 4  # lines of an output that a call which only looks shows whole
 _END, _SHORT_END = 240, 140  # code points of an ending: of a command, of a call whose arguments say most already
+_LEAST = 300  # code points that any output may give
 _LINE = 240  # code points of a quoted line of output
 
 
-def recognize(messages: Sequence[Message]) -> tuple[Fact, ...]:
-    """All facts of ``messages``, in their order. Never raises, whatever the content."""
-    reader = _Reader()
-    return tuple(fact for index, message in enumerate(messages) for fact in reader.message(index, message))
+def recognize(messages: Sequence[Message], reading: int | None = None) -> tuple[Fact, ...]:
+    """All facts of ``messages``, in their order. Never raises, whatever the content.
+
+    ``reading`` bounds how many code points of tool output are quoted from, all outputs together: without it each
+    gives up to ``excerpts.LIMIT``. Endings and errors are found in any case.
+    """
+    reader = _Reader(len(messages), _fair_limit(messages, reading))
+    found: list[Fact] = []
+    for index, message in enumerate(messages):
+        found += reader.message(index, message)
+    return tuple(found)
+
+
+def _fair_limit(messages: Sequence[Message], reading: int | None) -> int:
+    """The code points that each output may give so that all together give ``reading``: short ones leave theirs over."""
+    if reading is None:
+        return LIMIT
+    sizes = sorted(
+        sum(len(item.text) for item in part.content if isinstance(item, Text))
+        for message in messages
+        for part in message.parts
+        if isinstance(part, ToolResult)
+    )
+    for number, size in enumerate(sizes):
+        share = reading // (len(sizes) - number)
+        if size > share:
+            return min(max(share, _LEAST), LIMIT)
+        reading -= size
+    return LIMIT
 
 
 class _Reader:
     """Reads messages in order and knows the calls that wait for their results."""
 
-    def __init__(self) -> None:
+    def __init__(self, count: int, limit: int) -> None:
         self._open: dict[str, tuple[str, Action]] = {}
+        self._count = count
+        self._limit = limit
 
     def message(self, index: int, message: Message) -> Iterator[Fact]:
         for part in message.parts:
@@ -55,7 +82,7 @@ class _Reader:
             self._open[id_] = (name, action)
         if not call.ids:
             yield Fact(Kind.CALL, "ok", index, 0.2, name)
-        for item, status in todos(read_arguments(call.arguments)):
+        for item, status in action.todos:
             yield Fact(Kind.PLAN, f"[{status}] {clip(item, _SENTENCE)}", index, 0.9, TODO)
 
     def _result(self, index: int, result: ToolResult) -> Iterator[Fact]:
@@ -77,7 +104,7 @@ class _Reader:
         kind, weight = (Kind.OUTCOME, 0.7) if action.effect else (Kind.LOOK, 0.35)
         yield Fact(kind, text, index, weight, action.subject)
         yield from _files(index, action)
-        yield from _shown(index, action, output)
+        yield from _shown(index, action, output, self._limit)
 
 
 def _spoken(index: int, message: Message, text: str) -> Iterator[Fact]:
@@ -85,8 +112,6 @@ def _spoken(index: int, message: Message, text: str) -> Iterator[Fact]:
     if message.role == "assistant":
         for sentence in sentences(text):
             kind, weight = classify(sentence)
-            if has_value(sentence):
-                weight += 0.15
             yield Fact(kind, clip(sentence, _SENTENCE), index, weight)
         return
     if message.role == "user":
@@ -112,14 +137,14 @@ def _files(index: int, action: Action) -> Iterator[Fact]:
             yield Fact(Kind.EXCERPT, clip(line, _LINE), index, 0.6, action.files[0][0])
 
 
-def _shown(index: int, action: Action, output: str) -> Iterator[Fact]:
+def _shown(index: int, action: Action, output: str, limit: int) -> Iterator[Fact]:
     """Facts of an output: the outline of code, else the lines that name something."""
     if action.effect:
         for line in error_lines(output, most=3):
             yield Fact(Kind.ERROR, clip(line, _LINE), index, 0.5, action.subject)
     for line in definitions(output):
         yield Fact(Kind.SYMBOL, clip(line, _LINE), index, 0.4, action.subject)
-    for line in excerpts(output):
+    for line in excerpts(output, limit=limit):
         yield Fact(Kind.EXCERPT, clip(line, _LINE), index, 0.3, action.subject)
 
 

@@ -55,9 +55,7 @@ _REASONS = {
 def fates(plan: Plan, messages: Sequence[Message]) -> tuple[MessageFate, ...]:
     """The fate of every one of ``messages`` (the conversation that the plan was made for), in its order."""
     after = {message.index: message for message in (*plan.head, *plan.between, *plan.tail)}
-    regions: dict[int | None, Region] = dict.fromkeys(
-        (message.index for message in plan.folded), Region.MIDDLE
-    )
+    regions: dict[int | None, Region] = dict.fromkeys((message.index for message in plan.folded), Region.MIDDLE)
     regions |= _regions(plan.head, Region.HEAD) | _regions(plan.between, Region.ANCHOR)
     regions |= _regions(plan.tail, Region.TAIL)
     told = []
@@ -67,7 +65,9 @@ def fates(plan: Plan, messages: Sequence[Message]) -> tuple[MessageFate, ...]:
         edit = plan.edits.get(message.index)
         reason, key = _REASONS[region]
         told.append(
-            MessageFate(message, after.get(message.index, message), fate, region, reason, key, edit and edit.reason)
+            MessageFate(
+                message, after.get(message.index, message), fate, region, reason, key, edit.reason if edit else None
+            )
         )
     return tuple(told)
 

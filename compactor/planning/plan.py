@@ -52,7 +52,8 @@ class Task:
     """A conversation that is to be planned for, and everything that its plan depends on.
 
     ``messages`` are without earlier summaries; ``tokens`` is the whole request as ``counter`` counts it;
-    ``overhead`` what the frame around a summary and the note in the system prompt cost; ``count`` the compactions so far.
+    ``overhead`` what the frame around a summary and the note in the system prompt cost; ``count`` is how often the
+    conversation was compacted so far.
     """
 
     decision: Decision
@@ -103,8 +104,7 @@ def _edited(messages: tuple[Message, ...], edits: Mapping[int, Edit]) -> tuple[M
     if not edits:
         return messages
     return tuple(
-        message.with_parts(edits[place].parts) if place in edits else message
-        for place, message in enumerate(messages)
+        message.with_parts(edits[place].parts) if place in edits else message for place, message in enumerate(messages)
     )
 
 
@@ -139,11 +139,7 @@ def _scale(messages: Sequence[Message], head: int, anchor: int | None, task: Tas
     """
     if task.limits.target is None:
         return 1.0
-    fixed = [
-        message
-        for place, message in enumerate(messages)
-        if place < head or place == anchor or message.is_system
-    ]
+    fixed = [message for place, message in enumerate(messages) if place < head or place == anchor or message.is_system]
     free = task.limits.target - task.counter.request(fixed, task.tools) - task.overhead
     budget = task.policy.summary.budget
     wanted = task.limits.tail * task.policy.boundaries.tail_soft_ceiling
@@ -167,4 +163,3 @@ def _anchor(messages: Sequence[Message], policy: Policy) -> int | None:
     if "last_user" not in policy.boundaries.anchors:
         return None
     return next((place for place in range(len(messages) - 1, -1, -1) if is_real_user(messages[place])), None)
-

@@ -1,6 +1,6 @@
 """The kinds of value that policies are made of, and how a validator says what is wrong with one."""
 
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, PlainValidator, StringConstraints, WithJsonSchema
 from pydantic_core import PydanticCustomError
@@ -68,7 +68,7 @@ Amount = Annotated[
 """A share of the window (a float between 0 and 1) or a number of tokens (a whole number above 1000)."""
 
 ContextLength = Annotated[
-    int | str,
+    int | Literal["auto"],
     PlainValidator(_context_length),
     WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, {"const": "auto"}]}),
 ]

@@ -131,6 +131,10 @@ class Summary(PolicyModel):
         "`rate_limit`, `network`, `bad_reply`, `error`; `default` for kinds not named. 0: try every time.",
     )
 
+    def cooldown_after(self, kind: str) -> float:
+        """Seconds without a new attempt after a failure of this kind (``SummarizerFailed.kind``)."""
+        return next((seconds for name, seconds in self.cooldown.items() if name == kind), self.cooldown["default"])
+
     @field_validator("options")
     @classmethod
     def _no_secrets(cls, options: Options) -> Options:

@@ -5,7 +5,7 @@ every call that has to be made and is sent the reply, or has the summariser's ex
 """
 
 import logging
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from compactor.errors import PromptError, SummarizerDeclined, SummarizerFailed
@@ -52,14 +52,14 @@ def summaries(
     request: SummaryRequest,
     *,
     replaced_tokens: int,
-    waits: Mapping[str, float],
+    wait_after: Callable[[str], float],
     cooldowns: Mapping[str, float],
     now: float,
 ) -> Generator[Ask, SummaryReply | str, Answered]:
     """Asks the summarisers of ``chain`` in turn until one gives a summary.
 
-    ``cooldowns`` says until when (seconds since the epoch, as ``now``) a summariser is not asked; ``waits`` is the
-    policy's ``summary.cooldown``, seconds by kind of failure.
+    ``cooldowns`` says until when (seconds since the epoch, as ``now``) a summariser is not asked; ``wait_after``
+    gives the seconds of a new cooldown by kind of failure.
     """
     attempts: list[Attempt] = []
     until = {name: end for name, end in cooldowns.items() if end > now}
@@ -77,7 +77,7 @@ def summaries(
             raise
         except Exception as error:
             kind = error.kind if isinstance(error, SummarizerFailed) else "error"
-            wait = waits.get(kind, waits["default"])
+            wait = wait_after(kind)
             until |= {name: now + wait} if wait > 0 else {}
             message = str(error) if isinstance(error, SummarizerFailed) else f"{type(error).__name__}: {error}"
             _log.warning("summarizer %s failed (%s): %s", name, kind, message)

@@ -55,7 +55,11 @@ def write_prompt(
     """The whole prompt for a summary of ``folded``: a first one, or an update of ``previous``."""
     limits = {"limits": policy.summary.input, "turns": turns_of(folded)}
     transcript = templates.render(policy.summary.transcript, limits)
-    quoted = {"transcript": transcript, "previous_summary": encodable(previous or ""), "focus": focus and encodable(focus)}
+    quoted = {
+        "transcript": transcript,
+        "previous_summary": encodable(previous or ""),
+        "focus": focus and encodable(focus),
+    }
     fence = fence_for(text for text in quoted.values() if text)
     variables = {**quoted, "fence": fence, "sections": policy.summary.sections, "budget_tokens": budget_tokens}
     if previous is None:

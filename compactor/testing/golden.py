@@ -82,9 +82,7 @@ def run_case(case: GoldenCase) -> CompactionResult:
     scripted = None if case.summaries is None else ScriptedSummarizer([_text(line) for line in case.summaries])
     compactor = Compactor(case.policy, model=case.model, overrides=case.set, summarizer=scripted)
     messages = [_message(message) for message in case.messages]
-    done = compactor.compact(
-        messages, system=_text(case.system), tools=case.tools, focus=case.focus, force=case.force
-    )
+    done = compactor.compact(messages, system=_text(case.system), tools=case.tools, focus=case.focus, force=case.force)
     wrong = _differences(case.expect, done, messages)
     assert not wrong, f"{case.name}:\n  " + "\n  ".join(wrong)
     return done
@@ -143,8 +141,11 @@ def _message(short: Mapping[str, Any]) -> dict[str, Any]:
         return user(_text(short["user"]))
     if "result" in short:
         return result(short["id"], _text(short["result"]))
-    calls = [call(given["id"], given.get("name", "run"), _text(given.get("arguments", {}))) for given in short.get("calls", ())]
-    return assistant(_text(short["assistant"]), *calls)
+    return assistant(_text(short["assistant"]), *map(_call, short.get("calls", ())))
+
+
+def _call(short: Mapping[str, Any]) -> dict[str, Any]:
+    return call(short["id"], short.get("name", "run"), _text(short.get("arguments", {})))
 
 
 def _text(value: Any) -> Any:

@@ -6,7 +6,7 @@ import pytest
 
 from compactor.engine import Compactor
 from compactor.result import CompactionResult, Outcome
-from compactor.testing import ScriptedSummarizer, assistant, call, filler, result, rounds, system, user
+from compactor.testing import ScriptedSummarizer, assistant, call, filler, rounds, system, user
 
 POLICIES = ["hermes", "default"]
 

@@ -70,7 +70,12 @@ def test_b10_orphans_are_repaired_once_and_reported(fold: Callable[..., Any]) ->
 
 def test_calls_without_ids_are_paired_in_order(fold: Callable[..., Any]) -> None:
     nameless = {"type": "function", "function": {"name": "run", "arguments": "{}"}}
-    tail = [user("And?"), assistant(None, nameless, nameless), {"role": "tool", "content": "a"}, {"role": "tool", "content": "b"}]
+    tail = [
+        user("And?"),
+        assistant(None, nameless, nameless),
+        {"role": "tool", "content": "a"},
+        {"role": "tool", "content": "b"},
+    ]
     done = fold([], tail=tail, **WIDE)
     assert done.out[-3:] == tail[1:]
     assert done.result.report.repaired.total == 0

@@ -10,7 +10,10 @@ import pytest
 from compactor.engine import Compactor
 from compactor.testing import assistant, call, filler, result, rounds, system, user
 
-PNG = "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(8) + b"\0\0\3 \0\0\2X" + bytes(300_000)).decode()
+PNG = (
+    "data:image/png;base64,"
+    + base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(8) + b"\0\0\3 \0\0\2X" + bytes(300_000)).decode()
+)
 IMAGE = {"type": "image_url", "image_url": {"url": PNG}}
 TEXT = {"type": "text", "text": "What is in this picture?"}
 
@@ -38,9 +41,7 @@ def test_a3_images_are_labelled_and_cost_what_images_cost(fold: Callable[..., An
     done = fold([user([TEXT, IMAGE]), assistant("A chart.")])
     assert "What is in this picture?\n[image: image/png, 300,024 bytes, 800x600 pixels]" in done.prompt
     assert "base64" not in done.prompt
-    counted = [
-        Compactor(policy).check([user([TEXT, IMAGE])]).variables["tokens"] for policy in ("hermes", "default")
-    ]
+    counted = [Compactor(policy).check([user([TEXT, IMAGE])]).variables["tokens"] for policy in ("hermes", "default")]
     assert all(600 < tokens < 800 for tokens in counted), counted
 
 

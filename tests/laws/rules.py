@@ -1,5 +1,6 @@
 """The laws, written a second time and straight from the provider's dictionaries: the judge is not the accused."""
 
+from itertools import pairwise
 from typing import Any
 
 Raw = dict[str, Any]
@@ -46,7 +47,7 @@ def assert_summary_fits_in(given: list[Raw], messages: list[Raw]) -> None:
     """Law 3, second half, and law 7: at most one summary, not next to its own role (unless it joined a message
     that stood next to its own role before)."""
     roles = [message["role"] for message in given if message["role"] not in ("system", "developer")]
-    doubled = {first for first, second in zip(roles, roles[1:], strict=False) if first == second}
+    doubled = {first for first, second in pairwise(roles) if first == second}
     places = [place for place, message in enumerate(messages) if any(map(is_ours, texts(message)))]
     assert len(places) <= 1, f"summaries at {places}"
     assert sum(is_ours(text) for message in messages for text in texts(message)) <= 1
@@ -62,9 +63,7 @@ def assert_summary_fits_in(given: list[Raw], messages: list[Raw]) -> None:
 
 def assert_newest_user(given: list[Raw], messages: list[Raw]) -> None:
     """Law 4: what the newest real user message says is there, text by text."""
-    real = [
-        [text for text in texts(message) if not is_ours(text)] for message in given if message["role"] == "user"
-    ]
+    real = [[text for text in texts(message) if not is_ours(text)] for message in given if message["role"] == "user"]
     real = [said for said in real if said]
     if real:
         now = [

@@ -38,7 +38,12 @@ REPLIES = st.sampled_from(
 )
 NEVER_STORED = ("All of it was thinking", "rate limit reached", "I'm sorry, I can't")
 
-relaxed = settings(deadline=None, phases=[Phase.explicit, Phase.generate], max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+relaxed = settings(
+    deadline=None,
+    phases=[Phase.explicit, Phase.generate],
+    max_examples=150,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 
 
 def run(shape: Any, policy: dict[str, Any], reply: Any) -> tuple[list[rules.Raw], CompactionResult, Compactor]:

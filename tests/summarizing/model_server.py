@@ -26,7 +26,14 @@ def completion(text: str | None, finish_reason: str = "stop", **message: Any) ->
     """A successful answer."""
     choice = {"index": 0, "finish_reason": finish_reason, "message": {"role": "assistant", "content": text, **message}}
     usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
-    return 200, {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": usage}
+    return 200, {
+        "id": "1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "m",
+        "choices": [choice],
+        "usage": usage,
+    }
 
 
 def failure(status: int, message: str) -> tuple[int, dict[str, Any]]:

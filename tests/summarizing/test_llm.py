@@ -11,7 +11,6 @@ from compactor.testing import assistant, rounds, user
 
 from .model_server import completion, failure, serving
 
-
 GOOD = "## Goal\nFix the login bug."
 MESSAGES = [user("Fix the login bug."), assistant("On it."), *rounds(12, chars=3000), user("And?"), assistant("Yes.")]
 
@@ -38,7 +37,9 @@ def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_summary_by_a_model(asynchronous: bool) -> None:
     with serving(completion(GOOD)) as server:
         engine = compactor(server.url, options={"temperature": 0.25})
-        done = asyncio.run(engine.acompact(MESSAGES, force=True)) if asynchronous else engine.compact(MESSAGES, force=True)
+        done = (
+            asyncio.run(engine.acompact(MESSAGES, force=True)) if asynchronous else engine.compact(MESSAGES, force=True)
+        )
     assert done.outcome is Outcome.COMPACTED, done.reason
     assert done.summary == GOOD
     assert done.report.summarizer == "litellm"
@@ -93,7 +94,8 @@ def test_a_server_that_never_answers_runs_into_the_timeout() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "variable"), [("gpt-4o-mini", "OPENAI_API_KEY"), ("anthropic/claude-3-5-haiku-latest", "ANTHROPIC_API_KEY")]
+    ("model", "variable"),
+    [("gpt-4o-mini", "OPENAI_API_KEY"), ("anthropic/claude-3-5-haiku-latest", "ANTHROPIC_API_KEY")],
 )
 def test_a_missing_key_is_one_line_that_names_the_variable(model: str, variable: str) -> None:
     done = compactor(model=model).compact(MESSAGES, force=True)

@@ -28,7 +28,9 @@ def transcript(messages: Sequence[dict[str, Any]]) -> str:
     return found[2]
 
 
-@pytest.mark.parametrize("case", yaml.safe_load((GOLDEN / "turns.yaml").read_text("utf-8")), ids=lambda case: case["name"])
+@pytest.mark.parametrize(
+    "case", yaml.safe_load((GOLDEN / "turns.yaml").read_text("utf-8")), ids=lambda case: case["name"]
+)
 def test_a_turn_of_every_kind(case: dict[str, Any]) -> None:
     assert transcript(case["messages"]) == case["transcript"].rstrip("\n")
 

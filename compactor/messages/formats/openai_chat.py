@@ -5,7 +5,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from compactor.messages.formats.blocks import parse_block, render_text
-from compactor.messages.message import RESULT_ROLES, Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult, is_blank
+from compactor.messages.message import (
+    RESULT_ROLES,
+    Media,
+    Message,
+    Opaque,
+    Part,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolResult,
+    is_blank,
+)
 
 _CALL_KEYS = ("tool_calls", "function_call")
 
@@ -97,11 +108,7 @@ def _calls(message: Mapping[str, Any]) -> Iterable[Part]:
 
 
 def _call(call: Mapping[str, Any]) -> ToolCall:
-    body = call.get("function")
-    if not isinstance(body, Mapping):
-        body = call.get("custom")
-    if not isinstance(body, Mapping):
-        body = call
+    _, body = _body(call)
     name = _name(body.get("name"))
     return ToolCall(_ids(call, "id", "call_id"), name, _arguments(body.get("arguments", body.get("input"))), call)
 
@@ -163,10 +170,8 @@ def _with_calls(rendered: dict[str, Any], calls: Sequence[ToolCall]) -> dict[str
     """Calls back in their place; a key without calls is left out, since providers refuse an empty list."""
     kept = [_rendered_call(call) for call in calls]
     legacy = rendered.get("function_call")
-    for key in _CALL_KEYS:
-        rendered.pop(key, None) if not kept else None
     if not kept:
-        return rendered
+        return {key: value for key, value in rendered.items() if key not in _CALL_KEYS}
     if isinstance(legacy, Mapping):
         rendered["function_call"] = kept[-1]
     else:
@@ -175,16 +180,24 @@ def _with_calls(rendered: dict[str, Any], calls: Sequence[ToolCall]) -> dict[str
 
 
 def _rendered_call(call: ToolCall) -> dict[str, Any]:
-    raw = dict(call.raw) if call.raw is not None else {"type": "function", "id": call.ids[0] if call.ids else ""}
-    body_key = next((key for key in ("function", "custom") if isinstance(raw.get(key), Mapping)), None)
-    body = raw[body_key] if body_key else raw
-    argument_key = "input" if "arguments" not in body and "input" in body else "arguments"
-    if call.raw is not None and _arguments(body.get(argument_key)) == call.arguments:
-        return raw
-    if body_key is None and call.raw is None:
-        return {**raw, "function": {"name": call.name, "arguments": call.arguments}}
-    edited = {**body, argument_key: call.arguments}
-    return {**raw, body_key: edited} if body_key else edited
+    """A call as it came, with its arguments replaced where they were edited; or one of our own."""
+    if call.raw is None:
+        function = {"name": call.name, "arguments": call.arguments}
+        return {"id": call.ids[0] if call.ids else "", "type": "function", "function": function}
+    body_key, body = _body(call.raw)
+    key = "input" if "arguments" not in body and "input" in body else "arguments"
+    if _arguments(body.get(key)) == call.arguments:
+        return dict(call.raw)
+    edited = {**body, key: call.arguments}
+    return {**call.raw, body_key: edited} if body_key else edited
+
+
+def _body(call: Mapping[str, Any]) -> tuple[str | None, Mapping[str, Any]]:
+    """Where a call's name and arguments stand: under ``function`` or ``custom``, or in the call itself."""
+    for key in ("function", "custom"):
+        if isinstance(call.get(key), Mapping):
+            return key, call[key]
+    return None, call
 
 
 def _json_type(value: Any) -> str:
