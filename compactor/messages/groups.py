@@ -5,7 +5,7 @@ of the message that it belongs to.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from compactor.messages.message import Message
 from compactor.messages.pairing import Pairing, pair
@@ -23,9 +23,10 @@ class Group:
 def partition(messages: Sequence[Message]) -> tuple[Group, ...]:
     """Splits a conversation whose results are adjacent to their calls (see ``gathered``) into groups."""
     starts = [position for position, message in enumerate(messages) if position == 0 or not message.is_result]
-    stops = [*starts[1:], len(messages)]
-    waiting = {position for position, _ in pair(messages).open_calls}
-    return tuple(Group(start, stop, start in waiting) for start, stop in zip(starts, stops, strict=True) if stop)
+    groups = [Group(start, stop) for start, stop in zip(starts, [*starts[1:], len(messages)], strict=True) if stop]
+    if groups and pair(messages[groups[-1].start :]).open_calls:  # only the last turn can still wait for results
+        groups[-1] = replace(groups[-1], open=True)
+    return tuple(groups)
 
 
 def gathered(messages: Sequence[Message]) -> tuple[tuple[Message, ...], int]:

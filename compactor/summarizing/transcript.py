@@ -54,7 +54,7 @@ def write_prompt(
 ) -> str:
     """The whole prompt for a summary of ``folded``: a first one, or an update of ``previous``."""
     limits = {"limits": policy.summary.input, "turns": turns_of(folded)}
-    transcript = templates.render(policy.summary.transcript, limits)
+    transcript = templates.render(policy.summary.transcript, limits).removesuffix("\n\n")
     quoted = {
         "transcript": transcript,
         "previous_summary": encodable(previous or ""),

@@ -1,10 +1,9 @@
 """A candidate: one line that a summary could hold."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A line that the summary could hold under the heading for ``content`` (an id of ``layout.FALLBACKS``).
 
     ``score`` ranks it among all, about 0 to 3; ``order`` places it under its heading, oldest first; ``must`` puts

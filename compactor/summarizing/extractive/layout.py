@@ -57,16 +57,28 @@ class Layout:
     slots: tuple[Slot, ...]
     places: Mapping[str, str]
 
-    def render(self, items: Mapping[str, Sequence[str]], empty: str = NOTHING) -> str:
-        """The summary; ``items`` are the lines by heading, ``empty`` stands where there are none."""
+    def render(self, items: Mapping[str, Sequence[str]], empty: str | None = NOTHING) -> str:
+        """The summary; ``items`` are the lines by heading.
+
+        ``empty`` stands under a heading that has none; with None such headings are left out.
+        """
         holders = {slot.heading for slot in self.slots}
         blocks = []
         for heading in self.lines:
-            block = [heading]
-            if heading in holders:
-                block += [f"- {item}" for item in items.get(heading, ())] or ([empty] if empty else [])
-            blocks.append("\n".join(block))
-        return "\n\n".join(blocks) if empty else "\n".join(blocks)
+            lines = [f"- {item}" for item in items.get(heading, ())]
+            if heading in holders and not lines:
+                if empty is None:
+                    continue
+                lines = [empty] if empty else []
+            blocks.append("\n".join([heading, *lines]))
+        if empty is None:  # a heading of parts that are all gone
+            blocks = [block for block, after in zip(blocks, [*blocks[1:], "## "], strict=True) if _holds(block, after)]
+        return ("\n\n" if empty else "\n").join(blocks)
+
+
+def _holds(block: str, after: str) -> bool:
+    """Whether a heading has lines or parts under it."""
+    return "\n" in block or (block.startswith("## ") and after.startswith("### "))
 
 
 def layout_of(sections: Sequence[Section]) -> Layout:

@@ -1,0 +1,29 @@
+"""The public surface: what the docs list is what there is."""
+
+import re
+from pathlib import Path
+
+import compactor
+from compactor.templates import VARIABLES
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_the_documented_names_are_the_public_ones() -> None:
+    text = (ROOT / "docs" / "python.md").read_text("utf-8")
+    documented = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
+    assert sorted(documented) == sorted(compactor.__all__)
+
+
+def test_every_public_name_is_there_and_documented() -> None:
+    for name in compactor.__all__:
+        assert getattr(compactor, name).__doc__, name
+
+
+def test_every_variable_of_every_template_is_documented() -> None:
+    text = (ROOT / "docs" / "prompts.md").read_text("utf-8")
+    for kind, variables in VARIABLES.items():
+        table = re.search(rf"### `\w+\.{kind}`\n(.*?)(\n### |\n## |\Z)", text, re.DOTALL)
+        assert table is not None, kind
+        rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", table[1], re.MULTILINE))
+        assert rows == dict(variables)
