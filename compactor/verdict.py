@@ -69,30 +69,30 @@ class Case:
 
     def compacted(self, plan: Plan, answered: Answered) -> CompactionResult:
         """The result with the summary, or with the static note where nobody made one and the policy allows it."""
-        case = self
         policy, templates = self.ready.policy, self.ready.templates
         failures = "; ".join(f"{attempt.summarizer}: {attempt.failure}" for attempt in answered.attempts)
         if answered.summary is None and policy.summary.on_failure == "abort":
-            return case.unchanged(Outcome.FAILED, f"no summary, and summary.on_failure is abort ({failures})")
+            return self.unchanged(Outcome.FAILED, f"no summary, and summary.on_failure is abort ({failures})")
         count = self.conversation.count + 1
+        turns = len(plan.folded)
+        warnings = []
         if answered.summary is not None:
             text = frame_summary(templates, policy.assembly, answered.summary, count=count, anchored=plan.anchored)
-            reason = f"{len(plan.folded)} messages folded into a summary by {answered.summarizer}"
+            reason = f"{turns} messages folded into a summary by {answered.summarizer}"
         else:
             text = frame_static(
-                templates, policy.assembly, plan.previous, turns=len(plan.folded), count=count, anchored=plan.anchored
+                templates, policy.assembly, plan.previous, turns=turns, count=count, anchored=plan.anchored
             )
-            reason = f"{len(plan.folded)} messages removed with a static note: no summary ({failures})"
-            case = case._warned(f"no summary could be made ({failures}); a static note says so in its place")
+            reason = f"{turns} messages removed with a static note: no summary ({failures})"
+            warnings.append(f"no summary could be made ({failures}); a static note says so in its place")
         if count >= policy.session.warn_after:
-            case = case._warned(
+            warnings.append(
                 f"this conversation has been compacted {count} times; accuracy may degrade, consider starting fresh"
             )
-        case = replace(case, report=replace(case.report, compaction_count=count))
         note = templates.render(policy.assembly.system_note, {"count": count})
-        finished = case._finished(plan.head, (*plan.between, *plan.tail), text, note=note)
-        state = replace(case.state, summary=answered.summary or plan.previous, count=count)
-        return case._judged(finished, Outcome.COMPACTED, reason, state, summary=answered.summary)
+        finished = self._finished(plan.head, (*plan.between, *plan.tail), text, note=note)
+        state = replace(self.state, summary=answered.summary or plan.previous, count=count)
+        return self._judged(finished, Outcome.COMPACTED, reason, state, summary=answered.summary, warnings=warnings)
 
     def _finished(
         self, before: Sequence[Message], after: Sequence[Message], summary: str | None, *, note: str | None
@@ -115,64 +115,57 @@ class Case:
         state: CompactionState,
         *,
         summary: str | None = None,
+        warnings: Sequence[str] = (),
     ) -> CompactionResult:
         """The result, or the input where the result breaks a law, does not fit, or saves too little (law 5)."""
-        case = self._measured(finished)
-        before, after = case.report.tokens_before, case.report.tokens_after
         if finished.violations:
             broken = "; ".join(f"law {violation.law}: {violation.message}" for violation in finished.violations)
-            return case._handed_back().unchanged(Outcome.FAILED, f"the result would have broken a law ({broken})")
+            case = replace(self, report=replace(self.report, violations=finished.violations))
+            return case.unchanged(Outcome.FAILED, f"the result would have broken a law ({broken})")
+        before, after = self.report.tokens_before, self._tokens(finished)
         if after > self.ready.limits.usable:
-            return case._cannot_fit(finished.parsed, after)
+            return self._cannot_fit(finished.parsed, after)
         if after > before * (1 - self.ready.policy.min_gain):
             reason = f"the result would cost {after:,} of {before:,} tokens, less than min_gain allows for"
-            return case._handed_back().unchanged(Outcome.NOTHING_TO_GAIN, reason, settled=True)
+            return self.unchanged(Outcome.NOTHING_TO_GAIN, reason, settled=True)
+        missed = self._target_missed(finished.parsed, after)
         apart = self.conversation.system is not None
         messages = finished.messages[1:] if apart else finished.messages
         index = finished.summary_index
-        missed = case._target_missed(finished.parsed, after)
         return CompactionResult(
             outcome,
             reason,
             list(messages),
             replace(state, settled=fingerprint(messages)),
-            case.report if missed is None else case._warned(missed).report,
+            self._measured(finished, after, state.count, (*warnings, *([missed] if missed else []))),
             finished.messages[0]["content"] if apart else None,
             summary,
             index if index is None or not apart else index - 1,
             missed,
         )
 
-    def _measured(self, finished: Finished) -> "Case":
-        """The case with the result's own numbers in its report."""
-        counter, tools = self.ready.counter, self.conversation.tools
-        after = counter.request(finished.parsed, tools)
-        report = replace(
+    def _tokens(self, finished: Finished) -> int:
+        return self.ready.counter.request(finished.parsed, self.conversation.tools)
+
+    def _measured(self, finished: Finished, tokens: int, count: int, warnings: Sequence[str]) -> Report:
+        """The report with the result's own numbers."""
+        after = parts_after(self.ready.counter, finished, self.conversation.tools, tokens)
+        return replace(
             self.report,
             messages_after=len(finished.messages),
-            tokens_after=after,
+            tokens_after=tokens,
+            compaction_count=count,
             repaired=replace(finished.repairs, moved=self.conversation.moved),
-            violations=finished.violations,
-            parts={**self.report.parts, "after": parts_after(counter, finished, tools, after)},
+            parts={**self.report.parts, "after": after},
+            warnings=(*self.report.warnings, *warnings),
         )
-        return replace(self, report=report)
-
-    def _handed_back(self) -> "Case":
-        """The case with the input's numbers, which are those of the result when the input is handed back."""
-        report = replace(
-            self.report, messages_after=self.report.messages_before, tokens_after=self.report.tokens_before
-        )
-        return replace(self, report=report)
-
-    def _warned(self, warning: str) -> "Case":
-        return replace(self, report=replace(self.report, warnings=(*self.report.warnings, warning)))
 
     def _cannot_fit(self, messages: Sequence[Message], tokens: int) -> CompactionResult:
         reason = (
             f"{tokens:,} tokens do not fit the usable window of {self.ready.limits.usable:,}; "
             f"largest: {self._largest(messages)}"
         )
-        return self._handed_back().unchanged(Outcome.CANNOT_FIT, reason, settled=True)
+        return self.unchanged(Outcome.CANNOT_FIT, reason, settled=True)
 
     def _target_missed(self, messages: Sequence[Message], tokens: int) -> str | None:
         target = self.ready.limits.target

@@ -81,6 +81,13 @@ def test_min_gain_is_the_policys() -> None:
     assert done.outcome is Outcome.NOTHING_TO_GAIN
     assert "min_gain" in done.reason
     assert done.state.count == 0
+    assert done.report.compaction_count == 0
+    # What is handed back carries no warning of what did not happen.
+    again = engine(RuntimeError("no network"), min_gain=0.99)
+    back = again.compact(LONG, state=CompactionState(summary="Old.", count=5), force=True)
+    assert back.outcome is Outcome.NOTHING_TO_GAIN
+    assert back.report.warnings == ()
+    assert back.report.tokens_after == back.report.tokens_before
 
 
 def test_no_summary_leads_to_a_note_or_back_to_the_input() -> None:
