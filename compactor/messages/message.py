@@ -6,7 +6,7 @@ anew from its parts.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 Raw = Mapping[str, Any]
@@ -136,7 +136,7 @@ class Message:
 
     def with_parts(self, parts: tuple[Part, ...]) -> "Message":
         """The same message with other content, to be rendered anew."""
-        return replace(self, parts=parts, touched=True)
+        return Message(self.role, parts, self.index, self.raw, touched=True)
 
 
 def is_blank(part: Part) -> bool:

@@ -9,6 +9,16 @@ ENVELOPE = "[compactor v1 kind="
 NOTE = "[compactor v1 note]"
 
 
+def assert_laws(given: list[Raw], messages: list[Raw]) -> None:
+    """All laws that a changed conversation shows by itself; ``given`` is what it was made from."""
+    assert_pairs(messages)
+    assert_opening(given, messages)
+    assert_summary_fits_in(given, messages)
+    assert_newest_user(given, messages)
+    assert_system(given, messages)
+    assert_untouched(given, messages)
+
+
 def texts(message: Raw) -> list[str]:
     """The texts of a message's content that are not blank."""
     content = message.get("content")

@@ -44,12 +44,7 @@ def compacted(path: Path, policy: str, **overrides: Any) -> tuple[list[rules.Raw
     if not done.changed:
         assert done.messages is messages
         return messages, done
-    rules.assert_pairs(result)
-    rules.assert_opening(messages, result)
-    rules.assert_summary_fits_in(messages, result)
-    rules.assert_newest_user(messages, result)
-    rules.assert_system(messages, result)
-    rules.assert_untouched(messages, result)
+    rules.assert_laws(messages, result)
     assert done.report.tokens_after <= compactor.limits.usable
     assert done.report.tokens_after <= done.report.tokens_before * (1 - compactor.policy.min_gain)
     assert done.report.attempts == () or done.report.summarizer == "extractive" or done.report.folded < 10

@@ -1,13 +1,12 @@
 """Clears old tool results: outside the newest ones, a long result is replaced by a short placeholder."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from compactor.extension.protocols import Edit, PruningContext
-from compactor.messages.message import Message, Part, Text, ToolResult
+from compactor.messages.message import Message, Text, ToolResult
 
 
 class Outside(BaseModel):
@@ -37,11 +36,15 @@ class ClearToolResults(BaseModel):
 
     def prune(self, messages: Sequence[Message], context: PruningContext) -> Iterator[Edit]:
         """The cleared results as edits, oldest first."""
+        placeholder = (Text(self.placeholder),)
         for position in range(self._spared_from(messages, context)):
             message = messages[position]
-            if message.is_result and len(message.text) > self.longer_than:
-                parts = tuple(self._cleared(part) for part in message.parts)
-                yield Edit(position, parts, f"tool result of {len(message.text):,} characters cleared")
+            if not message.is_result:
+                continue
+            length = len(message.text)
+            if length > self.longer_than:
+                cleared = tuple(ToolResult(result.ids, placeholder, result.raw) for result in message.results)
+                yield Edit(position, cleared, f"tool result of {length:,} characters cleared")
 
     def _spared_from(self, messages: Sequence[Message], context: PruningContext) -> int:
         if context.tail_tokens <= 0:
@@ -53,8 +56,3 @@ class ClearToolResults(BaseModel):
             if total > budget:
                 return position
         return 0
-
-    def _cleared(self, part: Part) -> Part:
-        if not isinstance(part, ToolResult):
-            return part
-        return replace(part, content=(Text(self.placeholder),))
