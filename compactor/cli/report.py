@@ -116,8 +116,8 @@ def _what_happened(report: Report) -> Iterator[Row]:
         if report.summarizer is None:
             into = "a static note"
         else:
-            tokens = report.parts.get("after", {}).get("summary", 0)
-            into = f"a summary of {tokens:,} tokens, budget {report.summary_budget:,}, by {_author(report)}"
+            tokens, budget = report.parts.get("after", {}).get("summary", 0), report.summary_budget
+            into = f"a summary message of {tokens:,} tokens by {_author(report)} (budget {budget:,} and its frame)"
         yield Row("folded", f"{report.folded} messages into {into}")
     if report.pruned:
         yield Row("pruned", f"{report.pruned} messages made smaller{', folded ones included' if report.folded else ''}")
