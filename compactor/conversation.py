@@ -1,16 +1,17 @@
 """A conversation as a compaction sees it: parsed once, in order, without earlier summaries."""
 
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from compactor.errors import InputError
 from compactor.extension.protocols import Format
+from compactor.messages.as_json import compact_json
 from compactor.messages.earlier import Earlier, lift
 from compactor.messages.groups import gathered
 from compactor.messages.message import Message, Raw
+from compactor.planning.limits import Limits
 from compactor.state import CompactionState
 
 SYSTEM_INDEX = -1
@@ -36,11 +37,6 @@ class Conversation:
     earlier: Earlier | None
     count: int
 
-    @property
-    def fingerprint(self) -> str:
-        """The same for the same messages, another one for others."""
-        return fingerprint(self.raw)
-
 
 def read_conversation(
     raw: Sequence[Raw], system: Any, tools: Sequence[Raw], state: CompactionState, formats: Sequence[Format]
@@ -62,12 +58,12 @@ def read_conversation(
     return Conversation(raw, system, tools, fitting, given, ordered, messages, moved, earlier, count)
 
 
-def fingerprint(messages: Sequence[Raw]) -> str:
-    """A digest of messages as compact JSON."""
+def fingerprint(messages: Sequence[Raw], system: Any, tools: Sequence[Raw], limits: Limits, min_gain: float) -> str:
+    """A digest of a request and of the limits that it is held against."""
     digest = hashlib.sha256()
-    for message in messages:
-        text = json.dumps(message, separators=(",", ":"), default=repr, skipkeys=True)
-        digest.update(text.encode("ascii"))
+    numbers = (limits.usable, limits.threshold, limits.target, limits.tail, min_gain)
+    for value in (*messages, system, list(tools), numbers):
+        digest.update(compact_json(value).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()[:32]
 
 

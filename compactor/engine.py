@@ -201,8 +201,8 @@ class Compactor:
         case = Case(self._ready, conversation, state, self._report(conversation, decision, tokens))
         if not decision.due:
             return case.unchanged(Outcome.NOT_NEEDED, decision.reason)
-        if state.settled is not None and state.settled == conversation.fingerprint:
-            return case.unchanged(Outcome.NOTHING_TO_GAIN, "the conversation is unchanged since its last compaction")
+        if (settled := case.settled) is not None:
+            return case.unchanged(Outcome(settled.outcome), settled.reason)
         with _Stopwatch() as planning:
             plan = self._plan(conversation, decision, tokens)
         case = case.with_plan(plan, planning.seconds)

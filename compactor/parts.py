@@ -1,10 +1,12 @@
 """Tokens by part of a conversation, before and after a compaction."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from compactor.assembly.finish import Finished
 from compactor.conversation import Conversation
 from compactor.extension.protocols import Counter
+from compactor.messages.earlier import own_parts
 from compactor.messages.message import Message, Raw
 from compactor.planning.plan import Plan
 
@@ -37,9 +39,16 @@ def parts_after(counter: Counter, finished: Finished, tools: Sequence[Raw], tota
     parts = {
         "system": _tokens(counter, system),
         "tools": counter.request((), tools) if tools else 0,
-        "head": 0 if place is None else _tokens(counter, _split(finished.parsed[:place])[1]),
-        "summary": 0 if place is None else counter.message(finished.parsed[place]),
+        "head": 0,
+        "summary": 0,
     }
+    if place is not None:
+        before = _split(finished.parsed[:place])[1]
+        summary = finished.parsed[place]
+        parts["head"] = _tokens(counter, before)
+        # A summary that joined a message is counted without the rest of it.
+        own = replace(summary, parts=own_parts(summary))
+        parts["summary"] = counter.message(summary) - (counter.message(own) if own.parts else 0)
     return {**parts, "tail": max(total - sum(parts.values()), 0)}
 
 

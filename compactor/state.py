@@ -6,6 +6,18 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
+class Settled:
+    """A request that needs no other look: what was decided about it, and its fingerprint.
+
+    The fingerprint covers the messages, the system prompt, the tools, and the limits that they were held against.
+    """
+
+    fingerprint: str
+    outcome: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class CompactionState:
     """The memory of a conversation across compactions and restarts.
 
@@ -14,14 +26,13 @@ class CompactionState:
     ``summary``: the newest summary that a summariser made (never a static note).
     ``count``: compactions so far, over all sessions of the conversation.
     ``cooldowns``: summariser -> time (seconds since the epoch) before which it is not asked again.
-    ``settled``: fingerprint of the messages that the last compaction handed back; while they are unchanged
-    there is nothing to gain from another one.
+    ``settled``: what the last call decided; while nothing changes, the next one decides the same without trying.
     """
 
     summary: str | None = None
     count: int = 0
     cooldowns: Mapping[str, float] = field(default_factory=dict)
-    settled: str | None = None
+    settled: Settled | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -30,4 +41,5 @@ class CompactionState:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "CompactionState":
         """The inverse of ``to_dict``; unknown keys are an error (``TypeError``)."""
-        return cls(**data)
+        settled = data.get("settled")
+        return cls(**{**data, "settled": None if settled is None else Settled(**settled)})

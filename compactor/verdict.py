@@ -2,17 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from compactor.assembly.finish import Finished, finish
 from compactor.assembly.frame import frame_static, frame_summary
 from compactor.conversation import SYSTEM_INDEX, Conversation, fingerprint
 from compactor.messages.earlier import summaries_in
-from compactor.messages.message import Message
+from compactor.messages.message import Message, Raw
 from compactor.parts import parts_after, parts_before
 from compactor.planning.plan import Plan
 from compactor.prepared import PreparedPolicy
 from compactor.result import CompactionResult, Outcome, Report
-from compactor.state import CompactionState
+from compactor.state import CompactionState, Settled
 from compactor.summarizing.chain import Answered
 
 
@@ -45,26 +46,30 @@ class Case:
         report = replace(self.report, summarizer=answered.summarizer, attempts=answered.attempts, seconds=timings)
         return replace(self, report=report, state=replace(self.state, cooldowns=answered.cooldowns))
 
+    @property
+    def settled(self) -> Settled | None:
+        """What was decided about this very request before."""
+        known = self.state.settled
+        return known if known is not None and known.fingerprint == self._fingerprint() else None
+
     def unchanged(self, outcome: Outcome, reason: str, *, settled: bool = False) -> CompactionResult:
-        """The input handed back; ``settled`` remembers that these messages are not worth another try."""
-        state = replace(self.state, settled=self.conversation.fingerprint) if settled else self.state
-        conversation = self.conversation
-        return CompactionResult(outcome, reason, conversation.raw, state, self.report, conversation.system)
+        """The input handed back; ``settled`` remembers that this request is not worth another try."""
+        state = self.state
+        if settled:
+            again = f"{reason}; nothing has changed since"
+            state = replace(state, settled=Settled(self._fingerprint(), outcome.value, again))
+        report = replace(self.report, head=0, folded=0, tail=0, pruned=0, parts={})
+        return CompactionResult(outcome, reason, list(self.conversation.raw), state, report, self.conversation.system)
 
     def pruned(self, plan: Plan) -> CompactionResult:
         """The result where nothing is folded: what pruning saved, if that is enough to be worth it."""
         if not plan.edits:
-            limits = plan.limits
-            reason = (
-                f"nothing lies between head and tail: {len(plan.head)} messages are protected at the start and the "
-                f"last {len(plan.tail)} are within the tail's {limits.tail:,} tokens "
-                "(boundaries.protect_first_n, boundaries.tail_budget_ratio, threshold, target)"
-            )
-            if self.report.tokens_before > limits.usable:
+            if self.report.tokens_before > plan.limits.usable:
                 return self._cannot_fit(self.conversation.given, self.report.tokens_before)
-            return self.unchanged(Outcome.NOTHING_TO_GAIN, reason, settled=True)
+            return self.unchanged(Outcome.NOTHING_TO_GAIN, _nothing_between(plan), settled=True)
         finished = self._finished((), _pruned(self.conversation.ordered, plan), None, note=None)
-        reason = f"pruning was enough: {len(plan.edits)} messages made smaller"
+        made = f"{len(plan.edits)} messages made smaller"
+        reason = f"pruning was enough: {made}" if plan.pruned_only else f"{made}; {_nothing_between(plan)}"
         return self._judged(finished, Outcome.PRUNED, reason, self.state)
 
     def compacted(self, plan: Plan, answered: Answered) -> CompactionResult:
@@ -102,7 +107,7 @@ class Case:
             after,
             summary=summary,
             note=note,
-            given=self.conversation.given,
+            given=self.conversation.messages,
             policy=self.ready.policy,
             format_=self.conversation.format,
         )
@@ -125,24 +130,39 @@ class Case:
         before, after = self.report.tokens_before, self._tokens(finished)
         if after > self.ready.limits.usable:
             return self._cannot_fit(finished.parsed, after)
-        if after > before * (1 - self.ready.policy.min_gain):
-            reason = f"the result would cost {after:,} of {before:,} tokens, less than min_gain allows for"
-            return self.unchanged(Outcome.NOTHING_TO_GAIN, reason, settled=True)
+        if after > before * (1 - self.ready.policy.min_gain) or after >= before:
+            tried = summary is not None or outcome is Outcome.PRUNED  # a summariser that failed may yet recover
+            reason = f"the result would cost {after:,} of {before:,} tokens: less is saved than min_gain asks for"
+            return self.unchanged(Outcome.NOTHING_TO_GAIN, reason, settled=tried)
         missed = self._target_missed(finished.parsed, after)
         apart = self.conversation.system is not None
         messages = finished.messages[1:] if apart else finished.messages
+        system = finished.messages[0]["content"] if apart else None
         index = finished.summary_index
+        settled = Settled(
+            self._fingerprint(messages, system),
+            Outcome.NOTHING_TO_GAIN.value,
+            "the conversation is unchanged since its last compaction",
+        )
         return CompactionResult(
             outcome,
             reason,
             list(messages),
-            replace(state, settled=fingerprint(messages)),
+            replace(state, settled=settled),
             self._measured(finished, after, state.count, (*warnings, *([missed] if missed else []))),
-            finished.messages[0]["content"] if apart else None,
+            system,
             summary,
             index if index is None or not apart else index - 1,
             missed,
         )
+
+    def _fingerprint(self, messages: Sequence[Raw] | None = None, system: Any = None) -> str:
+        """Of the conversation, or of other messages in its place."""
+        conversation = self.conversation
+        if messages is None:
+            messages, system = conversation.raw, conversation.system
+        limits, min_gain = self.ready.limits, self.ready.policy.min_gain
+        return fingerprint(messages, system, conversation.tools, limits, min_gain)
 
     def _tokens(self, finished: Finished) -> int:
         return self.ready.counter.request(finished.parsed, self.conversation.tools)
@@ -181,6 +201,14 @@ class Case:
             sizes.append((counter.request((), self.conversation.tools), "the tool schemas"))
         sizes.sort(key=lambda size: -size[0])
         return ", ".join(f"{name} ({tokens:,})" for tokens, name in sizes[:3])
+
+
+def _nothing_between(plan: Plan) -> str:
+    return (
+        f"nothing lies between head and tail: {len(plan.head)} messages are protected at the start and the "
+        f"last {len(plan.tail)} are within the tail's {plan.limits.tail:,} tokens "
+        "(boundaries.protect_first_n, boundaries.tail_budget_ratio, threshold, target)"
+    )
 
 
 def _pruned(messages: Sequence[Message], plan: Plan) -> tuple[Message, ...]:

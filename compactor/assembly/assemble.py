@@ -52,11 +52,11 @@ def summary_role(previous: str | None, following: str | None) -> str | None:
 
 
 def with_note(messages: Sequence[Message], note: str) -> tuple[Message, ...]:
-    """The note at the end of the first message, if that is a system message that does not have it yet.
+    """The note at the end of the first message, if that is a system message and none has the note yet.
 
     Text stays text, a list of blocks gets one more block (fault A2).
     """
-    if not messages or not messages[0].is_system or NOTE_LINE in messages[0].text:
+    if not messages or not messages[0].is_system or any(map(has_note, messages)):
         return tuple(messages)
     sealed = f"{note.strip()}\n{NOTE_LINE}"
     first, *rest = messages
@@ -64,6 +64,11 @@ def with_note(messages: Sequence[Message], note: str) -> tuple[Message, ...]:
         parts: tuple[Text, ...] = (Text(f"{first.parts[0].text}\n\n{sealed}"),)
         return (first.with_parts(parts), *rest)
     return (first.with_parts((*first.parts, Text(sealed))), *rest)
+
+
+def has_note(message: Message) -> bool:
+    """Whether a message is a system message with our note: the line by itself, not a mention of it."""
+    return message.is_system and f"\n{NOTE_LINE}\n" in f"\n{message.text}\n".replace("\r\n", "\n")
 
 
 def _last_role(messages: Sequence[Message]) -> str | None:

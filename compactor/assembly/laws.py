@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from compactor.assembly.assemble import NOTE_LINE
+from compactor.assembly.assemble import has_note
 from compactor.assembly.repair import is_whole
-from compactor.messages.earlier import is_real_user, summaries_in
+from compactor.messages.earlier import is_real_user, own_parts, summaries_in
 from compactor.messages.message import Message, Reasoning, Text, is_blank
 from compactor.messages.pairing import pair
 
@@ -79,13 +79,21 @@ def _newest_user(given: Sequence[Message], result: Sequence[Message]) -> Iterato
 
 
 def _system(given: Sequence[Message], result: Sequence[Message]) -> Iterator[Violation]:
-    before = [message.text.split(NOTE_LINE)[0] for message in given if message.is_system]
-    after = [message.text for message in result if message.is_system]
-    if len(before) != len(after) or not all(now.startswith(then) for then, now in zip(before, after, strict=True)):
+    before = [_content(message) for message in given if message.is_system]
+    after = [_content(message) for message in result if message.is_system]
+    if len(before) != len(after) or not all(map(_continues, before, after)):
         yield Violation(6, "the system messages are not all there in their order")
-    notes = sum(text.count(NOTE_LINE) for text in after)
-    if notes > max(1, sum(message.text.count(NOTE_LINE) for message in given if message.is_system)):
+    notes = sum(has_note(message) for message in result)
+    if notes > max(1, sum(has_note(message) for message in given)):
         yield Violation(6, f"the system prompt has its note {notes} times")
+
+
+def _continues(then: Sequence[Any], now: Sequence[Any]) -> bool:
+    """Whether a content is still there, with at most something added behind it."""
+    return len(now) >= len(then) and all(
+        new == old or (isinstance(new, str) and isinstance(old, str) and new.startswith(old))
+        for old, new in zip(then, now, strict=False)
+    )
 
 
 def _one_summary(result: Sequence[Message]) -> Iterator[Violation]:
@@ -110,7 +118,8 @@ def _spoken(messages: Sequence[Message]) -> list[Message]:
 
 
 def _own_content(message: Message) -> list[Any]:
-    """What a user message says apart from a summary of ours: its texts that are not blank, and all other parts."""
-    ours = {number for number, _ in summaries_in(message)}
-    own = [part for number, part in enumerate(message.parts) if number not in ours]
-    return [part.text if isinstance(part, Text) else part.raw for part in own if not is_blank(part)]
+    return [part.text if isinstance(part, Text) else part.raw for part in own_parts(message)]
+
+
+def _content(message: Message) -> list[Any]:
+    return [part.text if isinstance(part, Text) else part.raw for part in message.parts if not is_blank(part)]

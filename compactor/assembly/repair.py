@@ -40,7 +40,7 @@ def repair(
     pairing = pair(kept)
     silent = {place for place in pairing.unanswered + pairing.open_calls if place[0] < len(before)}
     silent |= set(pairing.unanswered)
-    gone = set(pairing.orphans) | set(pairing.duplicates) | (set() if make_stub else silent)
+    gone = set(pairing.orphans) | pairing.duplicates.keys() | (set() if make_stub else silent)
     mended: tuple[list[Message], list[Message]] = ([], [])
     stubs = 0
     for position, message in enumerate(kept):

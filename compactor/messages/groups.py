@@ -6,6 +6,7 @@ of the message that it belongs to.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from compactor.messages.message import Message
 from compactor.messages.pairing import Pairing, pair
@@ -23,9 +24,13 @@ class Group:
 def partition(messages: Sequence[Message]) -> tuple[Group, ...]:
     """Splits a conversation whose results are adjacent to their calls (see ``gathered``) into groups."""
     starts = [position for position, message in enumerate(messages) if position == 0 or not message.is_result]
-    groups = [Group(start, stop) for start, stop in zip(starts, [*starts[1:], len(messages)], strict=True) if stop]
-    if groups and pair(messages[groups[-1].start :]).open_calls:  # only the last turn can still wait for results
-        groups[-1] = replace(groups[-1], open=True)
+    groups = [Group(start, stop) for start, stop in pairwise([*starts, len(messages)])]
+    for place in range(len(groups) - 1, -1, -1):
+        start = groups[place].start
+        if not messages[start].is_system:  # the last turn, the only one that can still wait for results
+            if pair(messages[start:]).open_calls:
+                groups[place] = replace(groups[place], open=True)
+            break
     return tuple(groups)
 
 
@@ -59,7 +64,8 @@ def _late(messages: Sequence[Message], pairing: Pairing) -> dict[int, list[int]]
         turn = turn if message.is_result else position
         turn_of.append(turn)
     late: dict[int, list[int]] = {}
-    for (call, _), (result, _) in pairing.answers.items():
+    answered = [*pairing.answers.items(), *((call, result) for result, call in pairing.duplicates.items())]
+    for (call, _), (result, _) in answered:
         if turn_of[result] != call and messages[result].is_result:
             late.setdefault(call, []).append(result)
     return {call: sorted(results) for call, results in late.items()}

@@ -94,7 +94,8 @@ def _accepted(answer: SummaryReply | str, request: SummaryRequest, replaced_toke
         raise SummarizerFailed(f"returned {type(answer).__name__}, not a text", "bad_reply")
     reply = SummaryReply(answer) if isinstance(answer, str) else answer
     text = encodable(summary_text(reply))
-    reason = why_rejected(reply, text, request.counter.text(text), replaced_tokens)
+    tokens = request.counter.text(text)
+    reason = why_rejected(reply, text, request.sections, tokens=tokens, replaced_tokens=replaced_tokens)
     if reason is not None:
         raise SummarizerFailed(reason, "bad_reply")
     return text, reply.model

@@ -5,6 +5,7 @@ import inspect
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 
+from compactor.errors import PluginError
 from compactor.extension.protocols import Summarizer, SummaryReply, SummaryRequest
 
 Answer = SummaryReply | str
@@ -34,8 +35,15 @@ class FunctionSummarizer:
 
 
 def as_summarizer(given: Summarizer | Function) -> Summarizer:
-    """``given`` where it is a summariser already, else the function wrapped as one."""
-    return given if isinstance(given, Summarizer) else FunctionSummarizer(given)
+    """``given`` where it is a summariser already, else the function wrapped as one.
+
+    Raises ``PluginError`` for what is neither.
+    """
+    if isinstance(given, Summarizer):
+        return given
+    if not callable(given):
+        raise PluginError(f"{given!r} is no summarizer: it has no method 'summarize' and is no function")
+    return FunctionSummarizer(given)
 
 
 async def _awaited(answer: Awaitable[Answer]) -> Answer:

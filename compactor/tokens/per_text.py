@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from compactor.messages.as_json import compact_json
 from compactor.messages.message import Media, Message, Part, Reasoning, Text, ToolCall, ToolResult
 from compactor.tokens.cache import CountCache
 from compactor.tokens.media import media_tokens
-from compactor.tokens.wire import compact_json
 
 # Around each message: start, role, separator, end; and three tokens that open the reply. OpenAI's published
 # recipe for counting chat requests says 3 + 1 for the role, and 3.

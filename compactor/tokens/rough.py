@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from compactor.messages.as_json import compact_json
 from compactor.messages.message import Message
 from compactor.tokens.cache import CountCache
 from compactor.tokens.media import media_tokens
-from compactor.tokens.wire import Render, compact_json, json_length, neutral, on_the_wire
+from compactor.tokens.wire import Render, json_length, neutral, on_the_wire
 
 CHARS_PER_TOKEN = 4
 MESSAGE_OVERHEAD = 10

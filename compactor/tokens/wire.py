@@ -1,25 +1,14 @@
 """What a message looks like on its way to the provider, as compact JSON, with the data of media left out."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from compactor.messages.as_json import compact_json
 from compactor.messages.message import Media, Message, Opaque, Reasoning, ToolCall, ToolResult
 
 Render = Callable[[Message], Mapping[str, Any]]
 
-# ``str`` and ``skipkeys``: a value that JSON does not know must not stop a count (law 12).
-_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str, skipkeys=True)
-
 _TEXT_ONLY = frozenset({str})
-
-
-def compact_json(value: Any) -> str:
-    """``value`` as JSON without blanks, other scripts as they are. Never raises for odd or circular values."""
-    try:
-        return _ENCODER.encode(value)
-    except (ValueError, TypeError, RecursionError):
-        return repr(value)
 
 
 def json_length(value: Any, quoted: Callable[[str], int]) -> int:

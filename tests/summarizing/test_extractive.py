@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from compactor.extension.protocols import SummaryRequest
-from compactor.messages.message import Media, Message, Part, Text, ToolCall, ToolResult
+from compactor.messages.message import Media, Message, Part, Reasoning, Text, ToolCall, ToolResult
 from compactor.policy.models import Section
 from compactor.summarizing.extractive import ExtractiveSummarizer
 from compactor.tokens.builtin import COUNTERS
@@ -39,6 +39,7 @@ HEADINGS = [
     *("## Key Decisions", "## Relevant Files", "## Next Steps", "## Critical Context", "## Tools & Patterns"),
 ]
 COUNTER = COUNTERS["rough"](None)
+ROOT = "/srv/projects/uploader/"
 
 
 def said(role: str, text: str) -> Message:
@@ -50,6 +51,10 @@ def called(id_: str, name: str, output: str, **arguments: Any) -> list[Message]:
     return [Message("assistant", (call,)), Message("tool", (ToolResult((id_,), (Text(output),)),))]
 
 
+# Reasoning is folded but never quoted: with this in front the size of what is replaced limits no summary.
+PADDING = Message("assistant", (Reasoning("thought " * 4000),))
+
+
 def summary(
     folded: list[Message],
     budget: int = 4000,
@@ -58,7 +63,7 @@ def summary(
     focus: str | None = None,
     counter: Any = COUNTER,
 ) -> str:
-    request = SummaryRequest(lambda: "", tuple(folded), previous, sections, budget, counter, focus)
+    request = SummaryRequest(lambda: "", (PADDING, *folded), previous, sections, budget, counter, focus)
     return ExtractiveSummarizer().summarize(request).text
 
 
@@ -137,6 +142,41 @@ def test_less_than_the_headings_gives_as_few_as_possible(budget: int) -> None:
     text = summary(work(), budget)
     assert text.splitlines() == HEADINGS[: len(text.splitlines())]
     assert text == "## Goal" or COUNTER.text(text) <= budget
+
+
+@pytest.mark.parametrize("budget", [30, 45, 60])
+def test_empty_headings_give_way_to_items(budget: int) -> None:
+    text = summary(work(), budget)
+    assert COUNTER.text(text) <= budget
+    assert "- First ask in this part: Add" in text
+    assert headings(text) == [heading for heading in HEADINGS if heading in headings(text)]
+    for title in (heading.lstrip("# ") for heading in headings(text)):
+        assert under(text, title) or title == "Progress"
+
+
+@pytest.mark.parametrize("name", ["rough", "estimate", "tiktoken"])
+@pytest.mark.parametrize("turns", [1, 2, 5])
+@pytest.mark.parametrize("previous", [None, "## Goal\n- Ship the uploader."])
+def test_a_summary_is_much_shorter_than_what_it_replaces(name: str, turns: int, previous: str | None) -> None:
+    counter = COUNTERS[name](None)
+    folded = tuple(work(turns))
+    request = SummaryRequest(lambda: "", folded, previous, SECTIONS, 2000, counter)
+    text = ExtractiveSummarizer().summarize(request).text
+    replaced = counter.request(folded) + counter.text(previous or "")
+    assert 0.3 * replaced < counter.text(text) <= 0.6 * replaced
+
+
+def test_a_directory_that_files_share_is_named_once_and_understood_again() -> None:
+    reads = [called(str(number), "Read", "ok", file_path=f"{ROOT}a{number}.py") for number in range(6)]
+    folded = [message for read in reads for message in read]
+    first = summary(folded)
+    again = summary([*folded, *called("7", "Read", "ok", file_path="/etc/hosts")], previous=first)
+    for text, times in ((first, ""), (again, " 2×")):
+        lines = under(text, "Relevant Files")
+        assert lines[0] == f"- Here …/ stands for {ROOT}"
+        assert f"- …/a3.py: read{times}" in lines
+        assert text.count(f"stands for {ROOT}") == 1
+    assert "- /etc/hosts: read" in under(again, "Relevant Files")
 
 
 def test_the_first_ask_survives_a_tight_budget() -> None:

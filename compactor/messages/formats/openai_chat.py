@@ -1,9 +1,9 @@
 """OpenAI chat messages: ``{"role", "content", "tool_calls", "tool_call_id", ...}``."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from compactor.messages.as_json import compact_json
 from compactor.messages.formats.blocks import parse_block, render_text
 from compactor.messages.message import (
     RESULT_ROLES,
@@ -59,7 +59,7 @@ class OpenAIChat:
         if call.raw is not None and "arguments" in call.raw and not call.ids:  # a bare function_call
             raw = {"role": "function", "name": call.name, "content": text}
         else:
-            raw = {"role": "tool", "tool_call_id": _stub_id(call), "content": text}
+            raw = {"role": "tool", **_stub_id(call), "content": text}
         return Message(raw["role"], (ToolResult(call.ids, (Text(text),), raw),), None, raw)
 
 
@@ -122,33 +122,36 @@ def _arguments(value: Any) -> str:
         return value
     if value is None:
         return ""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    return compact_json(value)
 
 
 def _ids(raw: Mapping[str, Any], *keys: str) -> tuple[str, ...]:
     """The distinct ids under ``keys``, without the blanks that some providers leave around them."""
-    first = raw.get(keys[0])
-    second = raw.get(keys[1])
-    one = first.strip() if isinstance(first, str) else ""
-    two = second.strip() if isinstance(second, str) else ""
+    one, two = _id(raw.get(keys[0])), _id(raw.get(keys[1]))
     if not two or one == two:
         return (one,) if one else ()
     return (one, two) if one else (two,)
 
 
-def _stub_id(call: ToolCall) -> str:
-    """The id exactly as the call spells it, so that even a naive comparison pairs the two."""
+def _id(value: Any) -> str:
+    if isinstance(value, str):
+        return value.strip()
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else ""
+
+
+def _stub_id(call: ToolCall) -> dict[str, Any]:
+    """The id exactly as the call spells it, so that even a naive comparison pairs the two; none for none."""
     for key in ("id", "call_id"):
         value = call.raw.get(key) if call.raw is not None else None
-        if isinstance(value, str) and value.strip():
-            return value
-    return call.ids[0] if call.ids else ""
+        if _id(value):
+            return {"tool_call_id": value}
+    return {"tool_call_id": call.ids[0]} if call.ids else {}
 
 
 def _rendered_content(parts: Sequence[Part], raw_content: Any) -> Any:
     """Content for a touched message: a list stays a list, a string stays a string while it is one text."""
-    raw_blocks = raw_content if isinstance(raw_content, list) else []
-    shown = [part for part in parts if _is_content(part, raw_blocks)]
+    blocks = raw_content if isinstance(raw_content, list) else [] if raw_content is None else [raw_content]
+    shown = [part for part in parts if _is_content(part, blocks)]
     if not isinstance(raw_content, list) and all(isinstance(part, Text) for part in shown):
         if not shown:
             return None if raw_content is None else ""
@@ -168,15 +171,14 @@ def _is_content(part: Part, raw_blocks: Sequence[Any]) -> bool:
 
 def _with_calls(rendered: dict[str, Any], calls: Sequence[ToolCall]) -> dict[str, Any]:
     """Calls back in their place; a key without calls is left out, since providers refuse an empty list."""
-    kept = [_rendered_call(call) for call in calls]
-    legacy = rendered.get("function_call")
-    if not kept:
-        return {key: value for key, value in rendered.items() if key not in _CALL_KEYS}
-    if isinstance(legacy, Mapping):
-        rendered["function_call"] = kept[-1]
-    else:
-        rendered["tool_calls"] = kept
-    return rendered
+    bare = rendered.get("function_call")
+    kept: dict[str, Any] = {}
+    for call in calls:
+        if bare is not None and call.raw is bare:
+            kept["function_call"] = _rendered_call(call)
+        else:
+            kept.setdefault("tool_calls", []).append(_rendered_call(call))
+    return {**{key: value for key, value in rendered.items() if key not in _CALL_KEYS or key in kept}, **kept}
 
 
 def _rendered_call(call: ToolCall) -> dict[str, Any]:

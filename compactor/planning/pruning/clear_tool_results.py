@@ -42,7 +42,7 @@ class ClearToolResults(BaseModel):
             if not message.is_result:
                 continue
             length = len(message.text)
-            if length > self.longer_than:
+            if length > max(self.longer_than, len(self.placeholder)):
                 cleared = tuple(ToolResult(result.ids, placeholder, result.raw) for result in message.results)
                 yield Edit(position, cleared, f"tool result of {length:,} characters cleared")
 
