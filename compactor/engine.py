@@ -9,6 +9,7 @@ from typing import Any
 from compactor.assembly.assemble import with_note
 from compactor.assembly.frame import frame_summary
 from compactor.conversation import Conversation, read_conversation
+from compactor.errors import PromptError
 from compactor.extension.protocols import Counter, Summarizer, SummaryReply, SummaryRequest
 from compactor.messages.message import Message, Raw, Text
 from compactor.planning.limits import Limits
@@ -203,8 +204,15 @@ class Compactor:
             return case.unchanged(Outcome.NOT_NEEDED, decision.reason)
         if (settled := case.settled) is not None:
             return case.unchanged(Outcome(settled.outcome), settled.reason)
+        try:
+            return (yield from self._compaction(case, decision, focus))
+        except PromptError as error:
+            return case.unchanged(Outcome.FAILED, str(error))
+
+    def _compaction(self, case: Case, decision: Decision, focus: str | None) -> Steps:
+        """Plan, summary, result; raises ``PromptError`` for a template that fails on this conversation."""
         with _Stopwatch() as planning:
-            plan = self._plan(conversation, decision, tokens)
+            plan = self._plan(case.conversation, decision, case.report.tokens_before)
         case = case.with_plan(plan, planning.seconds)
         if not plan.folded:
             return case.pruned(plan)
@@ -214,7 +222,7 @@ class Compactor:
                 self._request(plan, focus),
                 replaced_tokens=self._replaced_tokens(plan),
                 wait_after=self.policy.summary.cooldown_after,
-                cooldowns=state.cooldowns,
+                cooldowns=case.state.cooldowns,
                 now=self._clock(),
             )
         return case.with_answer(answered, summarizing.seconds).compacted(plan, answered)

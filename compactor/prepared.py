@@ -1,11 +1,13 @@
 """A policy with everything that it names made ready: counter, pruners, summarisers, templates, limits."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from compactor import builtin
+from compactor.assembly.frame import frame_static, frame_summary
 from compactor.errors import Problem, PromptError
 from compactor.extension.host import Host
 from compactor.extension.protocols import Counter, Format, Pruner, Summarizer
@@ -15,9 +17,11 @@ from compactor.policy.draft import Draft
 from compactor.policy.expressions import VARIABLES as CONDITION_VARIABLES
 from compactor.policy.expressions import compile_condition
 from compactor.policy.loader import LoadedPolicy, load_policy
-from compactor.policy.models import Policy
+from compactor.policy.models import Assembly, Policy, Section, SectionPart
 from compactor.policy.overrides import Override
+from compactor.policy.summary import SummaryInput
 from compactor.summarizing.functions import Function, as_summarizer
+from compactor.summarizing.transcript import Call, Turn
 from compactor.templates import VARIABLES as TEMPLATE_VARIABLES
 from compactor.templates import Templates
 from compactor.tokens.windows import context_window
@@ -32,6 +36,19 @@ _TEMPLATE_KEYS = {
     ("assembly", "system_note"): "system_note",
     ("assembly", "frame"): "frame",
     ("assembly", "unavailable"): "unavailable",
+}
+
+
+_SAMPLES: Mapping[str, Any] = {
+    "transcript": "[USER]: Hello.",
+    "fence": "0123456789ab",
+    "sections": (Section(id="goal", title="Goal", parts=(SectionPart(id="done", title="Done"),)),),
+    "budget_tokens": 2000,
+    "focus": "the tests",
+    "previous_summary": "## Goal",
+    "turns": (Turn("assistant", "Hello.", (Call("run", "{}"),)), Turn("tool", "done", call_id="c1")),
+    "limits": SummaryInput(),
+    "count": 1,
 }
 
 
@@ -68,12 +85,17 @@ def prepare(
     Raises ``PolicyError`` with every mistake that there is, templates and the options of pruners included.
     """
     host = Host([(builtin.NAME, builtin)])
+
+    @cache  # a template is compiled once, however often it is looked at
+    def templates_of(folder: Path | None) -> Templates:
+        return Templates(folder, environ)
+
     loaded = load_policy(
         source,
         model=model,
         overrides=overrides,
         environ=environ,
-        checks=[host.problems, lambda draft: template_problems(draft, environ)],
+        checks=[host.problems, lambda draft: template_problems(draft, templates_of)],
     )
     policy = loaded.policy
     window = context_window(model, configured=policy.window.context_length, unknown=policy.window.unknown_model)
@@ -90,22 +112,37 @@ def prepare(
         pruners=host.pruners(policy),
         summarizers=host.summarizers(policy) if summarizer is None else ((own, as_summarizer(summarizer)),),
         formats=host.formats(),
-        templates=Templates(_folder(loaded.path), environ),
+        templates=templates_of(_folder(loaded.path)),
         warnings=tuple(_warnings(policy, model, window.known)),
     )
 
 
-def template_problems(draft: Draft, environ: Mapping[str, str] | None) -> Iterator[Problem]:
-    """What is wrong with the templates that a policy names."""
+def template_problems(draft: Draft, templates_of: Callable[[Path | None], Templates]) -> Iterator[Problem]:
+    """What is wrong with the templates that a policy names: each is looked at, and rendered once for a try."""
+    data = draft.data
     for key, kind in _TEMPLATE_KEYS.items():
-        name = draft.data.get(key[0], {}).get(key[1]) if isinstance(draft.data.get(key[0]), dict) else None
+        part = data.get(key[0])
+        name = part.get(key[1]) if isinstance(part, dict) else None
         if not isinstance(name, str):
             continue
-        templates = Templates(_folder(draft.locate(key).rsplit(":", 2)[0]), environ)
+        templates = templates_of(_folder(draft.locate(key).rsplit(":", 2)[0]))
         try:
             templates.check(name, TEMPLATE_VARIABLES[kind])
+            try_out(templates, name, kind)
         except PromptError as error:
             yield draft.problem(key, str(error))
+
+
+def try_out(templates: Templates, name: str, kind: str) -> None:
+    """Renders a template with made-up values. Raises ``PromptError`` when it fails or leaves the summary out."""
+    if kind == "frame":
+        frame_summary(templates, Assembly(frame=name), "-", count=1, anchored=False)
+    elif kind == "unavailable":
+        frame_static(templates, Assembly(unavailable=name), "-", turns=1, count=1, anchored=False)
+        frame_static(templates, Assembly(unavailable=name), None, turns=1, count=1, anchored=False)
+    else:
+        known = TEMPLATE_VARIABLES[kind]
+        templates.render(name, {variable: _SAMPLES[variable] for variable in known})
 
 
 def _folder(path: str | None) -> Path | None:

@@ -117,8 +117,6 @@ class Templates:
 
     def render(self, name: str, variables: Mapping[str, Any]) -> str:
         """The text of a template. Raises ``PromptError`` when it fails or grows past ``MAX_OUTPUT``."""
-        from jinja2 import TemplateError
-
         pieces: list[str] = []
         size = 0
         try:
@@ -127,8 +125,10 @@ class Templates:
                 size += len(piece)
                 if size > MAX_OUTPUT:
                     raise PromptError(f"template {name!r} rendered more than {MAX_OUTPUT:,} characters")
-        except TemplateError as error:
-            raise PromptError(f"template {name!r}: {error}") from error
+        except PromptError:
+            raise
+        except Exception as error:  # whatever an expression of a user's template may raise
+            raise PromptError(f"template {name!r}: {type(error).__name__}: {error}") from error
         return "".join(pieces)
 
     def _found(self, name: str) -> Found | None:

@@ -3,10 +3,10 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from compactor.facts.commands import command_of, looks_only, program_of
-from compactor.facts.paths import patched, path_argument, paths_in
+from compactor.facts.commands import command_of, read_command
+from compactor.facts.paths import patched, path_argument
 from compactor.facts.prose import clip
 from compactor.facts.todos import todos
 
@@ -38,11 +38,11 @@ _NEW_TEXT = (
     *("new_string", "new_str", "content", "contents", "file_text"),
     *("new_text", "text", "diff", "patch", "new_source"),
 )
+_PATCH = 12_000  # code points of a patch that are read for what it adds
 _ADDED = re.compile(r"^\+(?!\+\+)(.*)$", re.M)
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
+class Action(NamedTuple):
     """What a call did. ``text`` says it on one line; ``subject`` is the program, path or tool that two tries share.
 
     ``effect`` is False for calls that only look; ``files`` are ``(path, what was done)``; ``written`` is the text
@@ -59,10 +59,8 @@ class Action:
 
 def read_arguments(raw: object) -> Mapping[str, object]:
     """A call's arguments as a mapping; empty for anything that is not a JSON object (or one already)."""
-    if isinstance(raw, Mapping):
-        return {str(key): value for key, value in raw.items()}
     if not isinstance(raw, str):
-        return {}
+        return {str(key): value for key, value in raw.items()} if isinstance(raw, Mapping) else {}
     try:
         value = json.loads(raw)
     except (ValueError, RecursionError):
@@ -93,7 +91,7 @@ def action_of(name: str, raw: object) -> Action:
 def _file_action(name: str, path: str, verb: str, arguments: Mapping[str, object]) -> Action:
     verb = verb or next((verb for pattern, verb in _FILE_VERBS if pattern.search(name)), "read")
     if verb == "read":
-        other = {key: value for key, value in arguments.items() if value != path and value not in ("view", "read")}
+        other = {key: value for key, value in arguments.items() if value not in (path, "view", "read")}
         detail = f" ({_brief(other, '')})" if other else ""
         return Action(f"read {path}{detail}", path, False, ((path, "read"),))
     written = next((value for key in _NEW_TEXT if isinstance(value := arguments.get(key), str) and value.strip()), "")
@@ -102,16 +100,14 @@ def _file_action(name: str, path: str, verb: str, arguments: Mapping[str, object
 
 
 def _command_action(name: str, command: str) -> Action:
-    text, subject = f"`{clip(command, 300)}`", program_of(command) or name
-    if not looks_only(command):
-        return Action(text, subject, True)
+    text, (program, looks, paths) = f"`{clip(command, 300)}`", read_command(command)
     # A command that shows one file is a read of that file.
-    paths = [path for path in paths_in(command[:1000], most=4) if path != "/dev/null"]
-    return Action(text, paths[0] if len(paths) == 1 else subject, False, tuple((path, "read") for path in paths))
+    subject = paths[0] if len(paths) == 1 else program or name
+    return Action(text, subject, not looks, tuple((path, "read") for path in paths))
 
 
 def _patch_action(files: tuple[tuple[str, str], ...], patch: str) -> Action:
-    written = "\n".join(match.group(1) for match in _ADDED.finditer(patch))
+    written = "\n".join(match.group(1) for match in _ADDED.finditer(patch[:_PATCH]))
     names = ", ".join(f"{verb} {path}" for path, verb in files[:6])
     note = f": {clip(written, 260)}" if written.strip() else ""
     return Action(f"{names}{note}", files[0][0], True, files, written)
@@ -121,7 +117,12 @@ def _brief(arguments: Mapping[str, object], text: str) -> str:
     """The arguments on one short line."""
     if not arguments:
         return clip(text, 160) if text.strip() not in ("", "{}", "null") else ""
-    shown = [f"{key}={clip(_told(value), 120)}" for key, value in arguments.items() if value not in (None, "")]
+    shown: list[str] = []
+    size = 0
+    for key, value in arguments.items():
+        if value is not None and value != "" and size < 300:
+            shown.append(f"{key}={clip(_told(value), 120)}")
+            size += len(shown[-1])
     return clip(", ".join(shown), 300)
 
 

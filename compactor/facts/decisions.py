@@ -44,11 +44,15 @@ _UNDONE = re.compile(
 )
 
 
+_OPENING_WORDS = frozenset(word for opening in _PLAN_OPENING for word in words(opening)[:1])
+
+
 def classify(sentence: str) -> tuple[Kind, float]:
     """The kind of an assistant's ``sentence`` and its weight as evidence of that kind."""
     lowered = sentence.lower()
     its_words = words(lowered)
-    if lowered.startswith(_PLAN_OPENING) or _PLAN.found(lowered, its_words):
+    opens = not its_words or its_words[0] in _OPENING_WORDS or not lowered.isascii()
+    if (opens and lowered.startswith(_PLAN_OPENING)) or _PLAN.found(lowered, its_words):
         return Kind.PLAN, 0.6
     if _DECISION.found(lowered, its_words):
         return Kind.DECISION, 0.8

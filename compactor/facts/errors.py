@@ -20,6 +20,7 @@ _OPENING = re.compile(
     re.I,
 )
 _NO_FAILURE = re.compile(r"\b(?:0|no) (?:errors?|failed|failures?|warnings?)\b", re.I)
+_LONGEST = 8000  # code points of an output that are searched for error lines
 _TAG = re.compile(r"^<\w+>|</\w+>$")
 
 
@@ -44,8 +45,11 @@ def failed(output: str) -> bool:
 def error_lines(output: str, most: int = 6) -> list[str]:
     """The lines of ``output`` that report an error, in order, each once, at most ``most``.
 
-    Of a traceback that is its last line; of test runs the failing tests.
+    Of a traceback that is its last line; of test runs the failing tests. Of a very long output the start and the
+    end are read.
     """
+    if len(output) > _LONGEST:
+        output = f"{output[: _LONGEST // 2]}\n{output[-_LONGEST // 2 :]}"
     starts: set[int] = set()
     for literal in _LITERALS:
         at = output.find(literal)

@@ -6,13 +6,14 @@ LIMIT = 6000
 """Code points of one output that are looked at, as in REFERENCE section 6."""
 
 _HEAD, _TAIL = 0.68, 0.25  # the shares of that from the start and the end of a longer output
-_RUN = 220
+_RUN = 320  # code points of neighboring lines that are quoted together
 _SHORTEST = 8  # code points below which a line says nothing
 # What stands in front of lines (numbers, marks), and all of a line that only wraps others; one pass takes them off.
+# The line break comes first: a literal that the search can jump to.
 _FRONT = re.compile(
-    r"^[ \t]*(?:\d+[ \t]*[→\t|:][ \t]*)?(?:[#>*•·-]+[ \t]+|#+)*"
-    r"(?:(?:import|from|package|Chunk ID|Wall time|Original token|Output:)\b[^\n]*|[\W\d]+$|return\b.{0,12}$)?",
-    re.M,
+    r"\n[ \t]*(?:\d+[ \t]*[→\t|:][ \t]*)?(?:[#>*•·-]+[ \t]+|#+)*"
+    r"(?:(?:import|from|package|Chunk ID|Wall time|Original token|Output:)\b[^\n]*"
+    r"|[\W\d]+(?=\n)|return\b[^\n]{0,12}(?=\n))?"
 )
 
 
@@ -27,7 +28,7 @@ def excerpts(output: str, most: int = 40, limit: int = LIMIT) -> list[str]:
     runs: list[str] = []
     run: list[str] = []
     size = 0
-    for line in _FRONT.sub("", output).splitlines():
+    for line in _FRONT.sub("\n", f"\n{output}\n").splitlines():
         length = len(line)
         if length < _SHORTEST:
             continue

@@ -28,13 +28,13 @@ class Fact(NamedTuple):
     """A recognised fact.
 
     ``text`` is one line in the words of the conversation (an ask keeps its line breaks), always encodable as UTF-8;
-    ``index`` the position of the message among those that were read; ``weight`` says how likely it is to matter,
+    ``position`` is that of the message among those that were read; ``weight`` says how likely it is to matter,
     0 to 1, by its kind of evidence alone (not by its age); ``subject`` is what it is about (a path, a command's
     program, a tool), "" where it is about nothing in particular.
     """
 
     kind: Kind
     text: str
-    index: int
+    position: int
     weight: float
     subject: str = ""

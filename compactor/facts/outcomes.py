@@ -12,9 +12,11 @@ _TELLING = re.compile(
     r"|tests? pass(?:ed)?|ok\s+\S+\s+[\d.]+s|PASS|BUILD \w+|[Ss]uccess\w*|created|installed)\b|\[\S+ [0-9a-f]{7,}\]"
 )
 # A result line has one of these.
-_SIGNS = ("passed", "failed", "skipped", "test", "changed", "insertion", "error", "warning", "problem", "ok")
-_SIGNS += ("PASS", "BUILD", "uccess", "created", "installed", "] ")
-_LAST, _LAST_LINES = 2000, 20  # what of the end of an output is searched for it: code points, lines
+_SIGNS = (
+    *("passed", "failed", "skipped", "test", "changed", "insertion", "error", "warning", "problem", "ok"),
+    *("PASS", "BUILD", "uccess", "created", "installed", "] "),
+)
+_LAST, _LAST_LINES = 1000, 10  # what of the end of an output is searched for it: code points, lines
 # Lines that wrap an output without saying anything of it.
 _WRAPPER = re.compile(
     r"^(?:Command:|Chunk ID|Wall time|Process exited|Original token|Output:|Exit code|Total output"
@@ -34,15 +36,16 @@ def ending(output: str, failed: bool, limit: int = 240) -> str:
         return clip(head + "; ".join(clip(line, 160) for line in found), limit) if found else head.rstrip(": ")
     if len(output) <= limit and "\n" not in output.strip():
         return clip(output, limit)
-    telling = _telling(output[-_LAST:].splitlines()[-_LAST_LINES:])
+    telling = _telling(output[-_LAST:])
     return clip("; ".join(telling or _edges(output)), limit)
 
 
-def _telling(lines: list[str]) -> list[str]:
-    """The last two of ``lines`` that state a result."""
+def _telling(end: str) -> list[str]:
+    """The last two lines at the ``end`` of an output that state a result."""
+    signs = [sign for sign in _SIGNS if sign in end]
     found: list[str] = []
-    for line in reversed(lines):
-        if any(sign in line for sign in _SIGNS) and _TELLING.search(line):
+    for line in reversed(end.splitlines()[-_LAST_LINES:]) if signs else ():
+        if any(sign in line for sign in signs) and _TELLING.search(line):
             found.append(line.strip())
             if len(found) == 2:
                 break

@@ -11,10 +11,14 @@ _DEFINITION = re.compile(
 _LONGEST = 40_000  # code points of one text that are searched
 
 
-def definitions(text: str, most: int = 80) -> list[str]:
-    """The lines of ``text`` that define something, in order, at most ``most``; bodies' opening marks are left off."""
+def definitions(text: str, most: int = 80, limit: int = _LONGEST) -> list[str]:
+    """The lines of ``text`` that define something, in order, at most ``most``; bodies' opening marks are left off.
+
+    Only whole lines within the first ``limit`` code points are looked at.
+    """
     found: list[str] = []
-    for match in _DEFINITION.finditer(f"\n{text[:_LONGEST]}"):
+    shown = text if len(text) <= limit else text[: text.rfind("\n", 0, limit) + 1]
+    for match in _DEFINITION.finditer(f"\n{shown}"):
         found.append(match.group(1).rstrip(" {:\r"))
         if len(found) >= most:
             break

@@ -23,9 +23,14 @@ def path_argument(arguments: Mapping[str, object]) -> str:
     """The path that a call is about by the name of its argument, "" where there is none."""
     for key in _KEYS:
         value = arguments.get(key)
-        if isinstance(value, str) and 0 < len(value) <= 400 and "\n" not in value:
+        if value and isinstance(value, str) and len(value) <= 400 and "\n" not in value:
             return scrub(value)
     return ""
+
+
+def is_path(word: str) -> bool:
+    """Whether ``word`` as a whole is written like a path."""
+    return _PATH.fullmatch(word) is not None
 
 
 def paths_in(text: str, most: int = 20) -> list[str]:

@@ -9,8 +9,9 @@ _VALUE = re.compile(
     r"|\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|[$€£¥]\s?\d|(?<!\w)--[a-z][\w-]{3,}|`[^`\n]{3,}`|\b\d{4,}\b"
     r"|\b\d[\d,.]*\s?(?:ms|s|sec|min|hours?|days?|[KMG]i?B|%|px|tokens?|USD|EUR)\b",
 )
+_LONGEST = 320  # code points of a sentence that are looked at
 
 
 def has_value(sentence: str) -> bool:
     """Whether ``sentence`` states a value that would be lost with it."""
-    return bool(_HINT.search(sentence) and _VALUE.search(sentence))
+    return bool(_HINT.search(sentence) and _VALUE.search(sentence, 0, _LONGEST))

@@ -12,7 +12,7 @@ from compactor.extension.protocols import SummaryReply
 from compactor.policy.models import Section
 
 _THINKING_TAGS = ("think", "thinking", "reasoning")
-_OPENING = re.compile(r"<(think|thinking|reasoning)>", re.IGNORECASE)
+_THINKING = re.compile(r"(?:\s*<(think|thinking|reasoning)>.*?(?:</\1>|\Z))+", re.IGNORECASE | re.DOTALL)
 _ENVELOPE_LINE = re.compile(r"^\[compactor v\d+ .*$", re.MULTILINE)
 _CUT_OFF = frozenset({"length", "max_tokens", "MAX_TOKENS", "max_output_tokens"})
 _NO_TEXT = frozenset({"content_filter", "tool_calls", "function_call", "tool_use", "refusal", "safety", "SAFETY"})
@@ -80,9 +80,8 @@ def why_rejected(
 def _without_thinking(text: str) -> str:
     """The text behind the thinking that it starts with; thinking further down is somebody's text."""
     text = text.strip()
-    while opened := _OPENING.match(text):
-        _, closed, rest = _partition(text, f"</{opened[1].lower()}>")
-        text = rest.strip() if closed else ""
+    if opened := _THINKING.match(text):
+        text = text[opened.end() :].strip()
     for tag in _THINKING_TAGS:
         before, closed, rest = _partition(text, f"</{tag}>")
         # Some servers put the opening tag into the prompt, so that only the closing one comes back.

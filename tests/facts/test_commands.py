@@ -3,7 +3,7 @@
 import pytest
 
 from compactor.facts.actions import action_of
-from compactor.facts.commands import command_of, looks_only, program_of
+from compactor.facts.commands import command_of, read_command
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_the_command_is_found_in_the_arguments(arguments: dict[str, object], com
     ],
 )
 def test_two_tries_of_one_thing_have_one_program(command: str, program: str) -> None:
-    assert program_of(command) == program
+    assert read_command(command).program == program
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_two_tries_of_one_thing_have_one_program(command: str, program: str) -> 
     ],
 )
 def test_a_command_that_only_looks_is_told_from_one_that_acts(command: str, looks: bool) -> None:
-    assert looks_only(command) is looks
+    assert read_command(command).looks is looks
 
 
 @pytest.mark.parametrize(

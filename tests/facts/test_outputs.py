@@ -67,8 +67,17 @@ def test_definitions_are_outlined_through_line_numbers() -> None:
 
 
 def test_excerpts_keep_neighbors_together_and_drop_noise() -> None:
-    output = "import os\n----------\nuser_id: mia_1234\nbooking_id: XJ99Q2 paid\nplain words only\n"
+    output = "import os\n----------\n  12→user_id: mia_1234\n- booking_id: XJ99Q2 paid\nshort\n"
     assert excerpts(output) == ["user_id: mia_1234 | booking_id: XJ99Q2 paid"]
+
+
+def test_excerpts_of_a_long_output_are_from_its_start_and_end() -> None:
+    output = "\n".join(f"row number {number}" for number in range(1000))
+    text = " | ".join(excerpts(output, limit=300))
+    assert text.startswith("row number 0 |")
+    assert text.endswith("row number 999")
+    assert "row number 500" not in text
+    assert len(text) <= 320
 
 
 @pytest.mark.parametrize(

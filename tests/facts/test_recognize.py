@@ -28,7 +28,7 @@ def test_a_conversation_gives_facts_of_every_kind_in_order() -> None:
             *called("3", "Bash", "Exit code: 1\nAssertionError: realm", command="pytest -q"),
         ]
     )
-    found = {(fact.kind, fact.subject, fact.index) for fact in facts}
+    found = {(fact.kind, fact.subject, fact.position) for fact in facts}
     assert found >= {
         (Kind.ASK, "", 0),
         (Kind.CONSTRAINT, "", 0),
@@ -43,7 +43,7 @@ def test_a_conversation_gives_facts_of_every_kind_in_order() -> None:
         (Kind.ERROR, "pytest", 7),
         (Kind.CALL, "Bash", 7),
     }
-    assert [fact.index for fact in facts] == sorted(fact.index for fact in facts)
+    assert [fact.position for fact in facts] == sorted(fact.position for fact in facts)
     assert all(0 <= fact.weight <= 1 for fact in facts)
 
 
@@ -51,6 +51,29 @@ def test_the_mark_of_the_provider_makes_a_failure() -> None:
     result = ToolResult(("1",), (Text("no such order"),), raw={"is_error": True})
     facts = recognize([Message("assistant", (ToolCall(("1",), "get_order", "{}"),)), Message("user", (result,))])
     assert [fact.text for fact in facts if fact.kind is Kind.FAILURE] == ["get_order() → failed: no such order"]
+
+
+def test_a_command_in_the_background_solves_nothing() -> None:
+    facts = recognize(called("1", "Bash", "Command running in background with ID: b1", command="make serve"))
+    assert [(fact.text, fact.subject) for fact in facts if fact.kind is Kind.OUTCOME] == [
+        ("`make serve` → started in the background", "")
+    ]
+
+
+def test_only_orders_bind_in_a_long_text_of_rules() -> None:
+    rules = "Never push to main. " + "You should prefer tabs here. " * 40
+    for role in ("user", "system"):
+        facts = recognize([said(role, rules)])
+        assert [fact.text for fact in facts if fact.kind is Kind.CONSTRAINT] == ["Never push to main."]
+
+
+def test_what_is_older_than_the_reading_is_only_sampled() -> None:
+    output = "\n".join(f"setting number {number} of the_service" for number in range(200))
+    messages = [message for name in "abc" for message in called(name, "Read", output, file_path=f"{name}.txt")]
+    facts = recognize(messages, len(output) + 100)
+    read = {index: sum(len(fact.text) for fact in facts if fact.position == index) for index in (1, 3, 5)}
+    assert read[1] < 500 < 3000 < read[3] == read[5]
+    assert {fact.subject for fact in facts if fact.kind is Kind.FILE} == {"a.txt", "b.txt", "c.txt"}
 
 
 def test_a_list_of_the_agent_gives_its_items_with_their_status() -> None:

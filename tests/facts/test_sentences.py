@@ -25,6 +25,7 @@ from compactor.facts.values import has_value
         ("Du darfst nicht löschen.", 1.0),
         ("N'utilise jamais de regex; il faut un parseur.", 1.0),
         ("Nunca borres la base.", 1.0),
+        ("MUSTARD and lonely onlookers, overall.", 0.0),
         ("The sky is blue today.", 0.0),
     ],
 )
@@ -40,6 +41,9 @@ def test_binding_sentences_are_weighed(sentence: str, weight: float) -> None:
         ("Next I will write the tests.", Kind.PLAN),
         ("We still need to update the changelog.", Kind.PLAN),
         ("I fixed the parser and all tests pass.", Kind.REPORT),
+        ("I kept the old parser because the new one is slow.", Kind.DECISION),
+        ("The call fails because the file is missing.", Kind.STATEMENT),
+        ("根本原因是缓存。", Kind.DECISION),
         ("The parser is not fixed.", Kind.STATEMENT),
         ("If the parser gets fixed, tests run.", Kind.STATEMENT),
         ("The parser reads one token at a time.", Kind.STATEMENT),

@@ -132,3 +132,4 @@ def test_the_summary_in_a_reply(text: str, summary: str) -> None:
 def test_no_reply_takes_long_to_read() -> None:
     assert summary_text(SummaryReply("<think " * 200_000)).startswith("<think <think")
     assert summary_text(SummaryReply("<think>" * 50_000)) == ""
+    assert summary_text(SummaryReply("<think></think>" * 50_000)) == ""

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 from compactor.facts.prose import clip, one_line
 from compactor.summarizing.extractive.candidate import Candidate
-from compactor.summarizing.extractive.salience import Salience, Words, words_of
+from compactor.summarizing.extractive.salience import Salience, Words
 
 # What a line's worth is made of, beside the score of its candidate (about 0 to 3). Measured by forward recall.
 _NAMED = 1.5  # the names in it
 _FOCUSED = 1.5  # the words of the focus in it
-_HALF = 4000  # the weight of names that counts half of what any weight can count
+_HALF = 3000  # the weight of names that counts half of what any weight can count
 _STALE = 0.5  # the part of its worth that a line loses when all its names are in the summary already
 
 _SHORTEST = 24  # code points below which a cut line says nothing
@@ -26,7 +26,7 @@ class _Offer(NamedTuple):
     rank: float
     number: int
     candidate: Candidate
-    words: Words
+    names: Words
     weight: int
 
 
@@ -43,10 +43,10 @@ class Buyer:
         self._covered: set[bytes] = set()
         self._offers: dict[str, list[_Offer]] = {}
         for number, candidate in enumerate(_unique(pool)):
-            words = words_of(candidate.text)
-            weight = salience.weight(words)
+            names = salience.names(candidate.text)
+            weight = salience.weight(names)
             worth = candidate.score + _NAMED * weight / (weight + _HALF) + _FOCUSED * salience.focused(candidate.text)
-            offer = _Offer(-worth, number, candidate, words, weight)
+            offer = _Offer(-worth, number, candidate, names, weight)
             self._offers.setdefault(candidate.content, []).append(offer)
 
     def buy_musts(self, size: float) -> None:
@@ -93,19 +93,16 @@ class Buyer:
     def _take(self, offer: _Offer, cost: int) -> None:
         self.spent += cost
         self.bought.append(offer.candidate)
-        self._covered |= offer.words
+        self._covered |= offer.names
 
     def _now(self, offer: _Offer) -> _Offer:
         """``offer`` at its present worth, which falls with the share of its names that are bought already."""
-        fresh = offer.words - self._covered
-        if not offer.weight or len(fresh) == len(offer.words):
+        if self._covered.isdisjoint(offer.names):
             return offer
+        fresh = offer.names - self._covered
         weight = self._salience.weight(fresh)
-        if weight == offer.weight:
-            return offer
-        return _Offer(
-            offer.rank * (1 - _STALE * (1 - weight / offer.weight)), offer.number, offer.candidate, fresh, weight
-        )
+        rank = offer.rank * (1 - _STALE * (1 - weight / offer.weight))
+        return _Offer(rank, offer.number, offer.candidate, fresh, weight)
 
 
 def cost_of(text: str) -> int:

@@ -1,8 +1,9 @@
 """Candidates: the lines that a summary could hold, made from facts."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from compactor.facts import Fact, Kind
 from compactor.facts.prose import bare, clip, one_line
@@ -15,6 +16,8 @@ _FIRST_ASK = 1500  # code points of the first ask on one line; what is longer fo
 _LATER_ASK = 500
 _LATELY = 14  # messages from the end in which a stated plan is still a plan
 _ACTED = 0.6  # the weight from which on a failure is that of a call with an effect
+_SHARED = 4  # files below a directory from which on its name is stated once
+_FIRST = -1e7  # before all that is carried over
 _SYMBOLS = 240  # code points of definitions on one line
 
 # What a kind of detail is worth among the others, before its age and the names in it count.
@@ -54,7 +57,7 @@ class _Age:
 
 def _simple(content: str, facts: Sequence[Fact], age: _Age, base: float, fresh: float) -> Iterator[Candidate]:
     for fact in facts:
-        yield Candidate(content, fact.text, base * fact.weight + fresh * age.recency(fact.index), fact.index)
+        yield Candidate(content, fact.text, base * fact.weight + fresh * age.recency(fact.position), fact.position)
 
 
 def _asks(facts: Sequence[Fact], again: bool) -> Iterator[Candidate]:
@@ -64,9 +67,9 @@ def _asks(facts: Sequence[Fact], again: bool) -> Iterator[Candidate]:
             yield Candidate("goal", labels.FIRST_ASK + clip(fact.text, _FIRST_ASK), 3.0, -1.0, must=True)
             yield from _rest_of_ask(fact.text)
         elif number == len(facts) - 1:
-            yield Candidate("goal", labels.NEWEST_ASK + clip(fact.text, _FIRST_ASK), 2.5, fact.index, must=True)
+            yield Candidate("goal", labels.NEWEST_ASK + clip(fact.text, _FIRST_ASK), 2.5, fact.position, must=True)
         else:
-            yield Candidate("goal", labels.ASK + clip(fact.text, _LATER_ASK), 1.5, fact.index)
+            yield Candidate("goal", labels.ASK + clip(fact.text, _LATER_ASK), 1.5, fact.position)
 
 
 def _rest_of_ask(text: str) -> Iterator[Candidate]:
@@ -82,38 +85,38 @@ def _rest_of_ask(text: str) -> Iterator[Candidate]:
 def _done(by_kind: dict[Kind, list[Fact]], age: _Age) -> Iterator[Candidate]:
     yield from _simple("done", by_kind[Kind.OUTCOME], age, 0.9, 0.4)
     for fact in by_kind[Kind.REPORT]:
-        score = 0.7 * fact.weight + 0.4 * age.recency(fact.index)
-        yield Candidate("done", f"Assistant: “{fact.text}”", score, fact.index)
-    newest = max((fact.index for fact in by_kind[Kind.PLAN] if fact.subject == TODO), default=-1)
+        score = 0.7 * fact.weight + 0.4 * age.recency(fact.position)
+        yield Candidate("done", f"Assistant: “{fact.text}”", score, fact.position)
+    newest = max((fact.position for fact in by_kind[Kind.PLAN] if fact.subject == TODO), default=-1)
     for fact in by_kind[Kind.PLAN]:
-        if fact.index == newest and fact.text.startswith("[completed]"):
-            yield Candidate("done", fact.text, 1.2, fact.index)
+        if fact.position == newest and fact.text.startswith("[completed]"):
+            yield Candidate("done", fact.text, 1.2, fact.position)
 
 
 def _in_progress(facts: Sequence[Fact]) -> Iterator[Candidate]:
     """The last things said and tried before the cut: that is where the work stands."""
     spoken = (Kind.STATEMENT, Kind.REPORT, Kind.DECISION, Kind.PLAN)
-    said = [fact for fact in facts if fact.kind in spoken and fact.subject != TODO]
-    tried = [fact for fact in facts if fact.kind in (Kind.OUTCOME, Kind.FAILURE, Kind.LOOK)]
-    for rank, fact in enumerate(reversed(said[-4:])):
-        yield Candidate("in_progress", labels.LAST_SAID + fact.text, 1.6 - 0.1 * rank, fact.index)
-    for rank, fact in enumerate(reversed(tried[-3:])):
-        yield Candidate("in_progress", labels.LAST_CALL + fact.text, 1.5 - 0.1 * rank, fact.index + 0.5)
+    said = (fact for fact in reversed(facts) if fact.kind in spoken and fact.subject != TODO)
+    tried = (fact for fact in reversed(facts) if fact.kind in (Kind.OUTCOME, Kind.FAILURE, Kind.LOOK))
+    for rank, fact in enumerate(islice(said, 4)):
+        yield Candidate("in_progress", labels.LAST_SAID + fact.text, 1.6 - 0.1 * rank, fact.position)
+    for rank, fact in enumerate(islice(tried, 3)):
+        yield Candidate("in_progress", labels.LAST_CALL + fact.text, 1.5 - 0.1 * rank, fact.position + 0.5)
 
 
 def _blocked(failures: Sequence[Fact], successes: Sequence[Fact], age: _Age) -> Iterator[Candidate]:
     """The newest failure of each thing that did not work since; a search that found nothing blocks nobody."""
-    solved = {fact.subject: fact.index for fact in successes}
+    solved = {fact.subject: fact.position for fact in successes}
     newest = {fact.subject: fact for fact in failures}
     for fact in failures:
-        fresh = age.recency(fact.index)
-        if solved.get(fact.subject, -1) > fact.index:
+        fresh = age.recency(fact.position)
+        if solved.get(fact.subject, -1) > fact.position:
             text = f"Failed before it worked: {fact.text}"
-            yield Candidate("critical", text, 0.4 * fact.weight + 0.2 * fresh, fact.index)
+            yield Candidate("critical", text, 0.4 * fact.weight + 0.2 * fresh, fact.position)
         elif fact.weight < _ACTED:
-            yield Candidate("critical", fact.text, 0.4 * fact.weight + 0.4 * fresh, fact.index)
+            yield Candidate("critical", fact.text, 0.4 * fact.weight + 0.4 * fresh, fact.position)
         elif newest[fact.subject] is fact:
-            yield Candidate("blocked", fact.text, 0.8 * fact.weight + 0.6 * fresh, fact.index)
+            yield Candidate("blocked", fact.text, 0.8 * fact.weight + 0.6 * fresh, fact.position)
 
 
 def _files(done: Sequence[Fact], age: _Age, carried: Carried) -> Iterator[Candidate]:
@@ -121,12 +124,28 @@ def _files(done: Sequence[Fact], age: _Age, carried: Carried) -> Iterator[Candid
     last = dict.fromkeys(actions, -1)
     for fact in done:
         actions.setdefault(fact.subject, Counter())[fact.text] += 1
-        last[fact.subject] = fact.index
+        last[fact.subject] = fact.position
+    root = _root(actions)
+    if root:
+        yield Candidate("files", labels.ROOT_IS + root, 2.0, _FIRST, must=True)
     for path, counts in actions.items():
         told = ", ".join(name if times == 1 else f"{name} {times}×" for name, times in counts.most_common())
         changed = any(name != "read" for name in counts)
         score = (0.9 if changed else 0.5) + 0.5 * age.recency(last[path])
-        yield Candidate("files", f"{path}: {told}", score, last[path])
+        shown = labels.ROOT + path[len(root) :] if root and path.startswith(root) else path
+        yield Candidate("files", f"{shown}: {told}", score, last[path])
+
+
+def _root(paths: Iterable[str]) -> str:
+    """The directory, with a slash at its end, that saves most when it is not repeated; "" where none saves much."""
+    shared: Counter[str] = Counter()
+    for path in paths:
+        if path.startswith("/"):
+            at = path.find("/", 1)
+            while (at := path.find("/", at + 1)) > 0:
+                shared[path[: at + 1]] += 1
+    best = max(shared, key=lambda root: (len(root) * (shared[root] - 1), root), default="")
+    return best if shared[best] >= _SHARED else ""
 
 
 def _symbols(facts: Sequence[Fact], age: _Age) -> Iterator[Candidate]:
@@ -135,7 +154,7 @@ def _symbols(facts: Sequence[Fact], age: _Age) -> Iterator[Candidate]:
     for fact in facts:
         by_path.setdefault(fact.subject, {})[fact.text] = fact
     for path, seen in by_path.items():
-        last = max(fact.index for fact in seen.values())
+        last = max(fact.position for fact in seen.values())
         name = "/".join(path.split("/")[-2:])
         for number, run in enumerate(_runs(list(seen.values()))):
             text = f"{name}: {'; '.join(fact.text for fact in run)}"
@@ -159,24 +178,24 @@ def _runs(facts: Sequence[Fact]) -> Iterator[list[Fact]]:
 
 def _next_steps(plans: Sequence[Fact], age: _Age) -> Iterator[Candidate]:
     """Open items of the newest list, and what was planned lately; older plans are only a detail of the way here."""
-    newest = max((fact.index for fact in plans if fact.subject == TODO), default=-1)
+    newest = max((fact.position for fact in plans if fact.subject == TODO), default=-1)
     for fact in plans:
         if fact.subject == TODO:
-            if fact.index == newest and not fact.text.startswith("[completed]"):
-                yield Candidate("next_steps", fact.text, 2.0, fact.index)
-        elif fact.index >= age.count - _LATELY:
-            yield Candidate("next_steps", fact.text, 0.3 + fact.weight * age.recency(fact.index), fact.index)
+            if fact.position == newest and not fact.text.startswith("[completed]"):
+                yield Candidate("next_steps", fact.text, 2.0, fact.position)
+        elif fact.position >= age.count - _LATELY:
+            yield Candidate("next_steps", fact.text, 0.3 + fact.weight * age.recency(fact.position), fact.position)
         else:
-            yield Candidate("critical", fact.text, 0.3 * fact.weight + 0.4 * age.recency(fact.index), fact.index)
+            yield Candidate("critical", fact.text, 0.3 * fact.weight + 0.4 * age.recency(fact.position), fact.position)
 
 
 def _details(by_kind: dict[Kind, list[Fact]], age: _Age) -> Iterator[Candidate]:
     asked = " ".join(one_line(fact.text[:_FIRST_ASK]) for fact in by_kind[Kind.ASK])
-    first = next((fact.index for fact in by_kind[Kind.ASK]), None)
+    first = next((fact.position for fact in by_kind[Kind.ASK]), None)
     for kind, base in _DETAILS.items():
         facts = by_kind[kind]
         if kind is Kind.VALUE:  # those of the asks are shown with the asks
-            facts = [fact for fact in facts if fact.index != first and fact.text not in asked]
+            facts = [fact for fact in facts if fact.position != first and fact.text not in asked]
         yield from _simple("critical", facts, age, base, 0.4)
 
 

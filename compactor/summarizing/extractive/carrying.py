@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from compactor.facts import Fact, Kind
-from compactor.facts.commands import program_of
+from compactor.facts.commands import read_command
 from compactor.facts.paths import paths_in
 from compactor.summarizing.extractive import labels
 from compactor.summarizing.extractive.candidate import Candidate
@@ -34,17 +34,23 @@ _OLDEST = -1e6  # carried items stand before all new ones
 
 @dataclass(slots=True)
 class Carried:
-    """What a previous summary hands on: lines, and counts that the new ones add to."""
+    """What a previous summary hands on: lines, and counts that the new ones add to.
+
+    ``root`` is the directory that its paths leave out.
+    """
 
     lines: list[Candidate] = field(default_factory=list)
     files: dict[str, Counter[str]] = field(default_factory=dict)
     calls: Counter[str] = field(default_factory=Counter)
     failed_calls: Counter[str] = field(default_factory=Counter)
+    root: str = ""
 
 
 def carry(items: Sequence[Item], facts: Sequence[Fact]) -> Carried:
     """What of ``items`` still holds after ``facts``: finished work moves to Done, solved problems go."""
     carried = Carried()
+    if not items:
+        return carried
     since = _Since(facts)
     for number, item in enumerate(items):
         if not _counted(item, carried):
@@ -54,8 +60,14 @@ def carry(items: Sequence[Item], facts: Sequence[Fact]) -> Carried:
 
 def _counted(item: Item, carried: Carried) -> bool:
     """Take over the counts in lines that we wrote about files and tools."""
+    if item.content == "files" and item.text.startswith(labels.ROOT_IS):
+        carried.root = item.text.removeprefix(labels.ROOT_IS)
+        return True
     if item.content == "files" and (match := _FILE.match(item.text)):
-        counts = carried.files.setdefault(match.group(1), Counter())
+        path = match.group(1)
+        if carried.root and path.startswith(labels.ROOT):
+            path = carried.root + path.removeprefix(labels.ROOT)
+        counts = carried.files.setdefault(path, Counter())
         for name, times in _TIMES.findall(match.group(2)):
             counts[name] += int(times or 1)
         return True
@@ -115,7 +127,7 @@ class _Since:
         """Whether what failed in ``item`` worked later: the same program, the same file, or a report that names it."""
         match = re.match(r"`([^`]+)`", item)
         if match:
-            return program_of(match.group(1)) in self._worked
+            return read_command(match.group(1)).program in self._worked
         if any(re.search(rf"(?<![\w/]){re.escape(subject)}(?!\w)", item) for subject in self._worked):
             return True
         return self.finished(item)

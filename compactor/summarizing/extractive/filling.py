@@ -22,6 +22,7 @@ SHARES: Mapping[str, float] = {
     "tools": 0.02,
 }
 _MUST_SHARE = 0.25  # of the budget, for each of the lines that may not be missing; longer ones are cut to it
+_SCARCE_SHARE = 0.9  # the same where the headings alone would be too much
 _SPARE = 0.04  # of the budget; less is not worth a second round
 _SURE = 0.98  # of the room, since a rate measured on a part is off by a little for the whole
 _SAMPLE = 3000  # code points that tell how many bytes a token has
@@ -37,9 +38,9 @@ def fill(layout: Layout, pool: Iterable[Candidate], salience: Salience, budget: 
     chosen = [candidate for candidate in pool if candidate.content in layout.places]
     empty, room = _headed(layout, budget, counter)
     rate = _rate(chosen, counter)
-    buyer = Buyer(chosen, salience)
     size = room * rate * _SURE
-    buyer.buy_musts(size * _MUST_SHARE)
+    buyer = Buyer(chosen, salience)
+    buyer.buy_musts(size * (_SCARCE_SHARE if empty is None else _MUST_SHARE))
     for content, share in SHARES.items():
         buyer.buy_for(content, size * share, size)
     buyer.buy_any(size)

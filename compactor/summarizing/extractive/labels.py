@@ -6,6 +6,7 @@ ASK = "Asked: "
 NEWEST_ASK = "Newest ask in this part: "
 LAST_SAID = "Last said: "
 LAST_CALL = "Last call: "
+ROOT, ROOT_IS = "…/", "Here …/ stands for "
 
 
 def aged(text: str) -> str:

@@ -1,16 +1,16 @@
 """Salience: which words of a conversation matter, and how much of that a line carries."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 
 from compactor.messages.message import Message, Text, ToolCall
 
-Words = frozenset[bytes]
+Words = AbstractSet[bytes]
 
-_SEEN = 2000  # code points read of one text or argument string: names that matter come early or often
-_UNUSED = 250  # the weight of a name that nobody but a tool has used; one use in the newest message is 1500
-_AGAIN = 0.7  # what each earlier use counts of the one after it
+_SAID, _CALLED = 4000, 1200  # code points read of one text, of one call: names that matter come early or often
+_PERIODS = 50  # parts of a conversation, whose words are taken together
+_AGAIN = 170  # per cent of its weight for a name that was used in an earlier part, too
 _KEPT = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 _SPACED = bytes(code if code in _KEPT else 32 for code in range(256))
 
@@ -28,19 +28,27 @@ class Salience:
     """
 
     def __init__(self, messages: Sequence[Message], focus: str | None = None) -> None:
-        uses: Counter[bytes] = Counter()
-        last: dict[bytes, int] = {}
-        for index, message in enumerate(messages):
-            for text in _spoken(message):
-                words = words_of(text)
-                uses.update(words)
-                last.update(dict.fromkeys(words, index))
-        self._weights = _Weights(uses, last, max(len(messages), 1))
+        self._weights: dict[bytes, int] = {}
+        known: set[bytes] = set()
+        step = max(len(messages) // _PERIODS, 1)
+        for start in range(0, len(messages), step):
+            period = messages[start : start + step]
+            words = words_of(" ".join(text for message in period for text in _spoken(message)))
+            new = words - known
+            known |= new
+            weight = 500 + 1000 * (start + step) // max(len(messages), 1)
+            again = self._weights.keys() & words
+            self._weights.update(dict.fromkeys(again, weight * _AGAIN // 100))
+            self._weights.update(dict.fromkeys(filter(_is_name, new), weight))
         self._focus = frozenset(word.lower() for word in re.findall(r"\w{3,}", focus or ""))
 
-    def weight(self, words: Words) -> int:
-        """What the names among ``words`` are worth together."""
-        return sum(map(self._weights.__getitem__, words))
+    def names(self, line: str) -> Words:
+        """The names in ``line`` that the assistant or a user has used."""
+        return words_of(line) & self._weights.keys()
+
+    def weight(self, names: Words) -> int:
+        """What ``names`` are worth together."""
+        return sum(map(self._weights.__getitem__, names))
 
     def focused(self, line: str) -> float:
         """The share of the focus' words that ``line`` mentions, 0 to 1."""
@@ -50,34 +58,15 @@ class Salience:
         return sum(word in lower for word in self._focus) / len(self._focus)
 
 
-class _Weights(dict[bytes, int]):
-    """What each word is worth, found out when it is first asked for: 0 for those that name nothing."""
-
-    def __init__(self, uses: Counter[bytes], last: dict[bytes, int], count: int) -> None:
-        super().__init__()
-        self._uses, self._last, self._count = uses, last, count
-
-    def __missing__(self, word: bytes) -> int:
-        weight = 0
-        if _looks_like_name(word):
-            times = self._uses.get(word, 0)
-            weight = _UNUSED
-            if times:
-                lately = 0.5 + (self._last[word] + 1) / self._count
-                weight = int(1000 * lately * (1 - _AGAIN**times) / (1 - _AGAIN))
-        self[word] = weight
-        return weight
-
-
-def _looks_like_name(word: bytes) -> bool:
-    word = word.strip(b".-")
-    return len(word) > 3 and (not word.isalpha() or not (word.islower() or word[1:].islower()))
+def _is_name(word: bytes) -> bool:
+    """Whether ``word`` looks like the name of something rather than like prose."""
+    return len(word) > 3 and not (word.isalpha() and word[1:].islower())
 
 
 def _spoken(message: Message) -> Iterable[str]:
     for part in message.parts:
         if isinstance(part, Text):
             if part.text and message.role in ("assistant", "user"):
-                yield part.text[:_SEEN]
+                yield part.text[:_SAID]
         elif isinstance(part, ToolCall) and isinstance(part.arguments, str):
-            yield part.arguments[:_SEEN].replace("\\n", " ")
+            yield part.arguments[:_CALLED].replace("\\n", " ")
