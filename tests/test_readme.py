@@ -15,7 +15,6 @@ SHOWN = re.findall(r"^\$ compactor (.*)\n((?:.*\n)*?)```", (ROOT / "README.md").
 
 @pytest.mark.parametrize(("arguments", "output"), SHOWN, ids=["plan", "compress"])
 def test_the_output_of_a_command(arguments: str, output: str, tmp_path: Path) -> None:
-    (tmp_path / "demo-output").mkdir()
     for folder in ("examples", "policies", "prompts"):
         (tmp_path / folder).symlink_to(ROOT / folder)
     environ = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}

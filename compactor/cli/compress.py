@@ -10,7 +10,7 @@ from compactor.cli import options
 from compactor.cli.failures import Refusal
 
 if TYPE_CHECKING:
-    from compactor.cli.files import Destination
+    from compactor.cli.destination import Destination
     from compactor.cli.opened import Opened
     from compactor.result import CompactionResult
 
@@ -39,15 +39,19 @@ def compress(
     """Compact a conversation.
 
     The report goes to standard error, with --json to standard output instead. Without -o or --in-place nothing is
-    written. Exit code 0: compacted, or no need to; 1: it cannot fit, or failed, and nothing is written; 2: bad
-    input, options or policy.
+    written. Exit code 0: compacted, or no need to; 1: it cannot fit, failed or could not be saved, and nothing is
+    written; 2: bad input, options or policy.
     """
-    from compactor.cli.files import STANDARD, Destination
+    from compactor.cli.destination import Destination
+    from compactor.cli.files import STANDARD
     from compactor.cli.opened import open_conversation
+    from compactor.cli.output import check_standard_output
 
-    if as_json and output == STANDARD:
-        raise Refusal("--json and -o - both write to standard output: choose one")
     destination = Destination.chosen(file, output, in_place=in_place)
+    if as_json:
+        if destination.name == STANDARD:
+            raise Refusal(f"--json and -o {output} both write to standard output: choose one")
+        check_standard_output()
     choices = options.Choices(policy, model, sets, context_length, target, summary_model, summarizer)
     opened = open_conversation(file, choices)
     document = opened.document
@@ -66,11 +70,11 @@ def _save(result: "CompactionResult", opened: "Opened", destination: "Destinatio
     if destination.name is None or result.outcome in UNSUCCESSFUL:
         return False
     if result.changed:
-        destination.write(opened.document.dumps(result.messages, result.system).encode("utf-8"))
+        destination.write(opened.document.dumps(result.messages, result.system).encode("utf-8"), opened.data)
         return True
     if destination.in_place:
         return False
-    destination.write(opened.data)
+    destination.write(opened.data, opened.data)
     return True
 
 

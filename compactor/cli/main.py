@@ -1,52 +1,32 @@
-"""The command ``compactor``: all command groups, and the entry point."""
+"""The entry point of the command. It imports next to nothing, so that Ctrl-C is answered from the very start."""
 
-import logging
+import os
+import signal
 import sys
-from io import TextIOWrapper
-from typing import Annotated
+from types import FrameType
 
-import typer
-
-from compactor.cli import compress, plan, policy, prompt
-from compactor.cli.failures import Commands
-
-# Markup, completion and pretty exceptions would double the time to the first line of help (DESIGN section 6).
-app = typer.Typer(
-    cls=Commands,
-    help="Compacts conversations of LLM agents, as a policy says.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
-app.command("compress")(compress.compress)
-app.command("plan")(plan.plan)
-app.add_typer(policy.app, name="policy")
-app.add_typer(prompt.app, name="prompt")
-
-
-def _print_version(asked: bool) -> None:
-    if asked:
-        from importlib.metadata import version
-
-        typer.echo(f"compactor {version('context-compactor')}")
-        raise typer.Exit
-
-
-@app.callback()
-def _root(
-    version: Annotated[
-        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
-    ] = False,
-) -> None:
-    """Compacts conversations of LLM agents, as a policy says."""
+from compactor.cli.exits import INTERRUPTED
 
 
 def run() -> None:
     """Runs the command; never returns."""
-    # What the log would say is in the report; without a handler Python prints it as well.
-    logging.getLogger("compactor").addHandler(logging.NullHandler())
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that cannot show a character gets a question mark
-    app()
+    # Where a shell has it ignored, as for a command in the background, it stays ignored.
+    heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if heard:
+        signal.signal(signal.SIGINT, _leave)
+    from compactor.cli.app import start
+
+    try:
+        if heard:  # from here on there may be something to clean up
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        start()
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    finally:
+        if heard:
+            signal.signal(signal.SIGINT, _leave)
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    """Ends the process at once: an exception in the middle of an import could be lost, or shown."""
+    os._exit(INTERRUPTED)

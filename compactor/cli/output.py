@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -11,6 +12,8 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from compactor.cli.failures import Unwritten
 
 PIPE_WIDTH = 160
 """Columns of a table that goes to a file or a pipe, where no terminal says how many there are."""
@@ -78,7 +81,8 @@ def _cell(column: Column, text: str) -> Text:
 
 
 def messages() -> Output:
-    """Standard output, for what was asked for."""
+    """Standard output, for what was asked for. Raises ``Unwritten`` where there is none."""
+    check_standard_output()
     return Output(stderr=False)
 
 
@@ -94,6 +98,12 @@ def printable(text: str) -> str:
     return "".join(character if character.isprintable() else " " for character in text)
 
 
+def check_standard_output() -> None:
+    """Raises ``Unwritten`` where standard output was closed before the command began."""
+    if sys.stdout is None:
+        raise Unwritten("standard output is closed: nothing can be written to it")
+
+
 def write_text(text: str) -> None:
     """Text as it is to standard output, in UTF-8 whatever the locale says."""
     write_bytes(text.encode("utf-8", "replace"))
@@ -107,7 +117,8 @@ def write_json(data: Any) -> None:
 
 
 def write_bytes(data: bytes) -> None:
-    """Bytes as they are to standard output."""
+    """Bytes as they are to standard output. Raises ``Unwritten`` where there is none."""
+    check_standard_output()
     stream = typer.get_binary_stream("stdout")
     stream.write(data)
     stream.flush()

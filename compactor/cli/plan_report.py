@@ -1,6 +1,6 @@
 """A plan for people and as JSON: what becomes of every message, and tokens by part."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -11,7 +11,7 @@ from compactor.cli.output import Column, Output, printable
 from compactor.extension.protocols import Counter
 from compactor.messages.message import Message, Raw
 from compactor.parts import parts_before
-from compactor.planning.fates import MessageFate, fates
+from compactor.planning.fates import MessageFate, Region, fates
 from compactor.planning.plan import Plan
 
 MANY = 60
@@ -19,6 +19,17 @@ MANY = 60
 
 PREVIEW = 60
 """Characters of a message's text that are shown."""
+
+
+_PARTS: Mapping[Region, str] = {
+    Region.EARLIER: "middle",
+    Region.MIDDLE: "middle",
+    Region.ANCHOR: "tail",
+    Region.TAIL: "tail",
+}
+"""The part in which the tokens of a message are counted, for the regions whose part may hold none."""
+
+_LAST_FIRST = ("tail", "middle", "head", "system", "tools")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +46,11 @@ class Planned:
     def of(cls, opened: Opened) -> "Planned":
         """Plans a conversation."""
         plan, conversation, counter = opened.plan(), opened.conversation, opened.compactor.counter
-        before = parts_before(counter, conversation, plan, plan.tokens)
-        if not plan.folded and plan.earlier is None:  # then the rest is what a request costs beside its messages
-            before = {**before, "middle": 0, "tail": before["tail"] + before["middle"]}
-        after = _parts_after(counter, plan, conversation.tools)
-        return cls(opened, plan, fates(plan, conversation.given), before, after)
+        told = fates(plan, conversation.given)
+        there = {_PARTS.get(fate.region) for fate in told if not fate.message.is_system}
+        before = _only_there(parts_before(counter, conversation, plan, plan.tokens), there)
+        after = _only_there(_parts_after(counter, plan, conversation.tools), there)
+        return cls(opened, plan, told, before, after)
 
     def tokens(self, message: Message) -> int:
         """What one message costs."""
@@ -64,6 +75,20 @@ def _parts_after(counter: Counter, plan: Plan, tools: Sequence[Raw]) -> Mapping[
     }
     rest = counter.request(kept, tools) - sum(parts.values())
     return {**parts, "summary": plan.summary_tokens if plan.folded else 0, "tail": max(rest, 0)}
+
+
+def _only_there(parts: Mapping[str, int], there: Collection[str | None]) -> Mapping[str, int]:
+    """The parts, with nothing for a middle or tail that holds no message.
+
+    What a request costs beside its messages is in the part that was not counted but is the rest; it belongs to the
+    last part that is there.
+    """
+    empty = {"middle", "tail"}.intersection(parts).difference(there)
+    last = next((name for name in _LAST_FIRST if parts.get(name) and name not in empty), None)
+    if last is None:
+        return parts
+    beside = sum(parts[name] for name in empty)
+    return {**parts, **dict.fromkeys(empty, 0), last: parts[last] + beside}
 
 
 def print_plan(output: Output, planned: Planned, *, hint: str | None, every: bool) -> None:

@@ -5,7 +5,8 @@ from typing import Annotated
 import typer
 
 from compactor.cli import options
-from compactor.cli.failures import BAD_INPUT, show
+from compactor.cli.exits import BAD_INPUT
+from compactor.cli.failures import show
 from compactor.errors import PolicyError
 
 app = typer.Typer(help="Look at policies, check them, compare them, start one.", no_args_is_help=True)

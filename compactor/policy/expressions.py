@@ -1,6 +1,6 @@
-"""Conditions: the ``when:`` of a trigger, a Jinja expression over a few known numbers."""
+"""Conditions: the ``when:`` of a trigger, an expression in Jinja's syntax over a few known numbers."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +8,7 @@ from compactor.errors import PolicyError, Problem
 from compactor.policy.wording import did_you_mean, listed
 
 if TYPE_CHECKING:  # Jinja costs time to import, and a policy without triggers does not need it
+    from jinja2 import nodes
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 VARIABLES: Mapping[str, Mapping[str, str]] = {
@@ -22,6 +23,29 @@ VARIABLES: Mapping[str, Mapping[str, str]] = {
     }
 }
 """What a condition may use, by the trigger's ``at``: the one source for the check, the docs and the evaluation."""
+
+
+_ALLOWED = frozenset(
+    (
+        *("Name", "Const", "List", "Tuple", "Compare", "Operand", "And", "Or", "Not", "CondExpr"),
+        *("Add", "Sub", "Mul", "Div", "FloorDiv", "Mod", "Neg", "Pos"),
+    )
+)
+"""The kinds of Jinja's nodes that a condition may be made of: none of them can run long, whatever the numbers are."""
+
+_REFUSED: Mapping[str, str] = {
+    "Pow": "the power operator **",
+    "Concat": "the operator ~",
+    "Filter": "a filter",
+    "Test": "a test with 'is'",
+    "Call": "a call",
+    "Getattr": "a part of a value (a dot)",
+    "Getitem": "a part of a value (brackets)",
+    "Dict": "a mapping",
+}
+"""What the other kinds are to a reader."""
+
+_MADE_OF = "a condition is made of names, numbers, texts, comparisons, and, or, not, in, + - * / // %"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +72,19 @@ def compile_condition(text: str, known: Mapping[str, str]) -> Condition:
 
     environment = _environment()
     try:
-        unknown = sorted(_names(environment, text) - set(known))
+        expression = _parsed(environment, text)
+        _check_names(text, expression, known)
+        # Before it is compiled: Jinja computes what is constant while it compiles.
+        for problem in _too_much(expression):
+            raise _refusal(text, problem, _MADE_OF)
         evaluate = environment.compile_expression(text, undefined_to_none=False)
     except TemplateError as error:
         message = (error.message or "").replace("'end of template'", "end")
         raise _refusal(text, f"not an expression: {message}") from error
-    if unknown:
-        plural = "s" if len(unknown) > 1 else ""
-        raise _refusal(
-            text,
-            f"unknown variable{plural} {listed(unknown)}; known are {listed(known)}",
-            next(filter(None, (did_you_mean(name, known) for name in unknown)), ""),
-        )
+    except (RecursionError, MemoryError, SyntaxError):
+        raise _refusal(text[:80], "not an expression: too long or nested too deeply") from None
+    except ValueError as error:
+        raise _refusal(text[:80], f"not an expression: {error}") from None
     _try_out(text, evaluate, known)
     return Condition(text, evaluate)
 
@@ -73,13 +98,67 @@ def _environment() -> "ImmutableSandboxedEnvironment":
     return environment
 
 
-def _names(environment: "ImmutableSandboxedEnvironment", text: str) -> set[str]:
-    from jinja2 import nodes
+def _parsed(environment: "ImmutableSandboxedEnvironment", text: str) -> "nodes.Expr":
     from jinja2.parser import Parser
 
-    expression = Parser(environment, text, state="variable").parse_expression()
-    found = (expression, *expression.find_all(nodes.Name))  # find_all leaves out the node that it starts from
-    return {node.name for node in found if isinstance(node, nodes.Name)}
+    return Parser(environment, text, state="variable").parse_expression()
+
+
+def _nodes(expression: "nodes.Expr") -> "Iterator[nodes.Node]":
+    from jinja2 import nodes
+
+    yield expression  # find_all leaves out the node that it starts from
+    yield from expression.find_all(nodes.Node)
+
+
+def _check_names(text: str, expression: "nodes.Expr", known: Mapping[str, str]) -> None:
+    from jinja2 import nodes
+
+    unknown = sorted({node.name for node in _nodes(expression) if isinstance(node, nodes.Name)} - set(known))
+    if unknown:
+        plural = "s" if len(unknown) > 1 else ""
+        raise _refusal(
+            text,
+            f"unknown variable{plural} {listed(unknown)}; known are {listed(known)}",
+            next(filter(None, (did_you_mean(name, known) for name in unknown)), ""),
+        )
+
+
+def _too_much(expression: "nodes.Expr") -> Iterator[str]:
+    """What is in an expression that a comparison of numbers does not need, and that could run long."""
+    from jinja2 import nodes
+
+    for node in _nodes(expression):
+        kind = type(node).__name__
+        if kind not in _ALLOWED:
+            yield f"{_REFUSED.get(kind, kind.lower())} cannot be used in a condition"
+        # A text times a number repeats it, and % fills it up, to any length.
+        if isinstance(node, nodes.BinExpr) and _computes_with_others(node):
+            yield f"the operator {node.operator} is for numbers, not for texts or lists"
+
+
+def _computes_with_others(node: "nodes.BinExpr") -> bool:
+    """Whether an operator is given something that is no number; and / or take everything."""
+    from jinja2 import nodes
+
+    return not (isinstance(node, (nodes.And, nodes.Or)) or (_is_number(node.left) and _is_number(node.right)))
+
+
+def _is_number(node: "nodes.Expr") -> bool:
+    """Whether the value can only be a number, or true or false."""
+    from jinja2 import nodes
+
+    match node:
+        case nodes.Const(value=value):
+            return isinstance(value, (int, float))
+        case nodes.And() | nodes.Or():
+            return _is_number(node.left) and _is_number(node.right)
+        case nodes.CondExpr():
+            return _is_number(node.expr1) and node.expr2 is not None and _is_number(node.expr2)
+        case nodes.List() | nodes.Tuple():
+            return False
+        case _:
+            return True
 
 
 def _try_out(text: str, evaluate: Callable[..., Any], known: Mapping[str, str]) -> None:

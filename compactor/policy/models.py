@@ -58,7 +58,10 @@ class Trigger(PolicyModel):
 
     name: Line = Field(description="Unique name, shown where a compaction is explained.")
     at: Literal["turn_start"] = Field(description="When the rule is asked: `turn_start` is before a model call.")
-    when: Text = Field(description="A Jinja expression over the variables listed below; true compacts.")
+    when: Text = Field(
+        description="An expression over the variables listed below: comparisons, arithmetic, `and`, `or`, `not`, "
+        "`in`. True compacts."
+    )
 
 
 class Boundaries(PolicyModel):

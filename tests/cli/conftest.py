@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from compactor.cli.main import app
+from compactor.cli.app import app
 from compactor.testing import assistant, rounds, system, user
 
 Run = Callable[..., Any]

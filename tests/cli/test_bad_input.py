@@ -44,6 +44,7 @@ BAD_OPTIONS: list[tuple[tuple[str, ...], str]] = [
     (("-o", "x.json", "--in-place"), "exclude each other"),
     (("-o", "nowhere/x.json"), "there is no folder"),
     (("-o", "."), "this is a directory"),
+    (("--json", "-o", "/dev/stdout"), "both write to standard output"),
     (("-o", "short.json"), "this is the input; --in-place replaces it"),
     (("-o", "./short.json"), "this is the input"),
     (("-o", "symbolic.json"), "this is the input"),

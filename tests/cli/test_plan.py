@@ -2,10 +2,12 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from compactor.cli.bars import split_cells
+from compactor.testing import assistant, system, user
 
 from .conftest import DATA, LONG, SMALL_WINDOW, Run
 
@@ -63,6 +65,23 @@ def test_nothing_to_fold_says_which_key_to_change(run: Run) -> None:
     assert told.startswith("Not due: ")
     assert "Nothing would be folded." in told
     assert "--set boundaries." in told
+
+
+@pytest.mark.parametrize(
+    ("messages", "parts"),
+    [
+        ([user("hi"), assistant("hello"), user("bye")], {"head"}),
+        ([system("Be brief."), user("hi")], {"system", "head"}),
+        ([user("hi"), *LONG[2:8], user("bye")], {"head", "tail"}),
+    ],
+)
+def test_a_part_without_messages_costs_nothing(run: Run, messages: list[dict[str, Any]], parts: set[str]) -> None:
+    Path("few.json").write_text(json.dumps(messages), encoding="utf-8")
+    data = json.loads(run("plan", "few.json", "--json").stdout)
+    assert data["folded"] == 0
+    for side in ("before", "after"):
+        assert {name for name, tokens in data["parts"][side].items() if tokens} == parts
+        assert sum(data["parts"][side].values()) == data["tokens"]
 
 
 def test_pruning_that_is_enough(run: Run) -> None:

@@ -147,7 +147,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     twice = next(key for key in keys if keys.count(key) > 1)
     first, second = [_dump(held) for key, held in pairs if key == twice][:2]
     shown = " and as ".join(text if len(text) <= 40 else text[:37] + "..." for text in (first, second))
-    raise InputError(f"the key {twice!r} stands twice in one object, as {shown}; only one can be kept: remove the other")
+    raise InputError(f"the key {twice!r} stands twice in one object, as {shown}; one of them has to go")
 
 
 def _lines(text: str, whole_error: json.JSONDecodeError) -> list[Any]:
