@@ -99,11 +99,12 @@ def prepare(
     )
     policy = loaded.policy
     window = context_window(model, configured=policy.window.context_length, unknown=policy.window.unknown_model)
+    limits = derive_limits(policy, window)
     own = getattr(summarizer, "__name__", type(summarizer).__name__)
     return PreparedPolicy(
         loaded=loaded,
         model=model,
-        limits=derive_limits(policy, window),
+        limits=limits,
         rules=tuple(
             Rule(trigger.name, compile_condition(trigger.when, CONDITION_VARIABLES[trigger.at]))
             for trigger in policy.triggers
@@ -113,7 +114,7 @@ def prepare(
         summarizers=host.summarizers(policy) if summarizer is None else ((own, as_summarizer(summarizer)),),
         formats=host.formats(),
         templates=templates_of(_folder(loaded.path)),
-        warnings=tuple(_warnings(policy, model, window.known)),
+        warnings=tuple(_warnings(policy, model, limits)),
     )
 
 
@@ -150,10 +151,15 @@ def _folder(path: str | None) -> Path | None:
     return Path(path).parent if path is not None and Path(path).is_file() else None
 
 
-def _warnings(policy: Policy, model: str | None, window_known: bool) -> Iterator[str]:
-    if not window_known:
+def _warnings(policy: Policy, model: str | None, limits: Limits) -> Iterator[str]:
+    if not limits.window.known:
         size = policy.window.unknown_model
         named = f"the window of model {model!r} is not known" if model else "no model was named"
         yield f"{named}: {size:,} tokens assumed (window.unknown_model); set window.context_length to be exact"
+    if limits.target is not None and limits.target >= limits.threshold:
+        yield (
+            f"the target ({limits.target:,} tokens) is not below the threshold ({limits.threshold:,}): "
+            "what was compacted is due again at once"
+        )
     if not policy.boundaries.anchors:
         yield "the policy has no anchors: the newest user message may be folded into the summary"

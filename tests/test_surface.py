@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import compactor
+from compactor.planning.pruning.clear_tool_results import ClearToolResults
 from compactor.templates import VARIABLES
 
 ROOT = Path(__file__).parent.parent
@@ -27,3 +28,13 @@ def test_every_variable_of_every_template_is_documented() -> None:
         assert table is not None, kind
         rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", table[1], re.MULTILINE))
         assert rows == dict(variables)
+
+
+def test_the_options_of_the_shipped_pruners_are_documented() -> None:
+    text = (ROOT / "docs" / "policy.md").read_text("utf-8")
+    table = text.partition("## The pruners")[2].partition("## All keys")[0]
+    documented = dict(re.findall(r"^\| `([\w.]+)` \| `(.*?)` \|", table, re.MULTILINE))
+    options = ClearToolResults().model_dump()
+    flat = {**options, **{f"outside.{name}": value for name, value in options["outside"].items()}}
+    del flat["outside"]
+    assert documented == {name: str(value) for name, value in flat.items()}

@@ -148,9 +148,12 @@ def _scale(messages: Sequence[Message], head: int, anchor: int | None, task: Tas
 
 
 def _summary_tokens(plan: Plan, scale: float, task: Task) -> int:
-    """The summary's budget: a share of what is folded, within its bounds; less where window or target leave less."""
+    """The summary's budget: a share of what is folded, within its bounds; less where window or target leave less.
+
+    What a previous summary cost is added in full: it is condensed already, and would wear away with every update.
+    """
     budget = task.policy.summary.budget
-    share = int(task.counter.request(plan.folded) * budget.ratio)
+    share = int(task.counter.request(plan.folded) * budget.ratio) + task.counter.text(plan.previous or "")
     tokens = min(max(share, budget.min_tokens), budget.max_tokens)
     kept = task.counter.request((*plan.head, *plan.between, *plan.tail), task.tools) + task.overhead
     tokens = max(min(tokens, plan.limits.usable - kept), 1)

@@ -37,7 +37,9 @@ class SummaryBudget(PolicyModel):
     """How long a summary may be."""
 
     ratio: Annotated[float, Field(gt=0, le=1)] = Field(
-        0.20, description="Share of the folded turns' tokens that the summary aims at. Bigger: longer summaries."
+        0.20,
+        description="Share of the folded turns' tokens that the summary aims at; an update has the previous "
+        "summary's own tokens on top. Bigger: longer summaries.",
     )
     min_tokens: Annotated[int, Field(ge=1)] = Field(
         2000, description="Tokens that a summary may always have, however little is folded."

@@ -74,9 +74,14 @@ def _litellm() -> Any:
 
 
 def _missing_keys(model: str) -> list[str]:
-    """The environment variables that the model's provider wants and that are not set."""
+    """The environment variables with keys that the model's provider wants and that are not set.
+
+    Addresses are left out: a provider on this machine has a default for its own.
+    """
     known: Mapping[str, Any] = _litellm().validate_environment(model)
-    return [] if known.get("keys_in_environment") else [str(key) for key in known.get("missing_keys", ())]
+    if known.get("keys_in_environment"):
+        return []
+    return [str(name) for name in known.get("missing_keys", ()) if not str(name).endswith(("_BASE", "_URL", "_HOST"))]
 
 
 def _failure(model: str, error: Exception) -> SummarizerFailed:

@@ -302,3 +302,20 @@ def test_a_state_with_what_was_settled_survives_json() -> None:
     state = run(chat()).state
     assert state.settled is not None
     assert CompactionState.from_dict(json.loads(json.dumps(state.to_dict()))) == state
+
+
+def test_a_small_update_does_not_wear_a_large_summary_away() -> None:
+    large = f"{GOOD}\n{filler(20_000)}"
+    first = run([system("You help."), user("Go."), assistant("Yes."), *rounds(90, chars=6000)], large)
+    tokens = first.report.tokens_after
+    scripted = ScriptedSummarizer([large])
+    compactor = Compactor("hermes", overrides={"window.context_length": 40_000}, summarizer=scripted)
+    compactor.compact([*first.messages, *rounds(12, chars=6000, first=500)], state=first.state, force=True)
+    assert tokens > 0
+    assert scripted.requests[0].budget_tokens > len(large) // 4 * 0.9
+
+
+def test_a_target_that_is_no_relief_is_warned_of() -> None:
+    done = Compactor("default", model="gpt-4o", overrides={"target": 0.7}).compact(chat(1))
+    assert any("is not below the threshold" in warning for warning in done.report.warnings)
+    assert Compactor("default", model="gpt-4o").compact(chat(1)).report.warnings == ()
