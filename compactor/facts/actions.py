@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from compactor.facts.commands import command_of, read_command
-from compactor.facts.paths import patched, path_argument
+from compactor.facts.paths import names_file, patched, path_argument
 from compactor.facts.prose import clip
 from compactor.facts.todos import todos
 
@@ -33,6 +33,7 @@ _EFFECT = re.compile(
 _LOOKING = re.compile(
     r"(?:get|list|find|search|read|fetch|look_?up|view|show|check|describe|query|browse)(?:_|[A-Z]|$)"
 )
+_FILE_TOOL = re.compile(r"file(?!s)|^Read$", re.I)  # names of tools that read no directories
 _BOOKKEEPING = re.compile(r"todo|task|plan", re.I)  # an agent's own lists change nothing but the list
 _NEW_TEXT = (
     *("new_string", "new_str", "content", "contents", "file_text"),
@@ -93,7 +94,8 @@ def _file_action(name: str, path: str, verb: str, arguments: Mapping[str, object
     if verb == "read":
         other = {key: value for key, value in arguments.items() if value not in (path, "view", "read")}
         detail = f" ({_brief(other, '')})" if other else ""
-        return Action(f"read {path}{detail}", path, False, ((path, "read"),))
+        files = ((path, "read"),) if names_file(path) or _FILE_TOOL.search(name) else ()
+        return Action(f"read {path}{detail}", path, False, files)
     written = next((value for key in _NEW_TEXT if isinstance(value := arguments.get(key), str) and value.strip()), "")
     note = f": {clip(written, 260)}" if written else ""
     return Action(f"{verb} {path}{note}", path, True, ((path, verb),), written)

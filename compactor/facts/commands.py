@@ -14,6 +14,10 @@ _ASSIGNMENT = re.compile(r"^\w+=\S*$")
 _SUBCOMMAND = re.compile(r"^[a-z][a-z:-]*$")
 _REDIRECTED = re.compile(r">(?<![0-9&]>)>?\s*(?!/dev/null|&|>)\S")
 _EDITED = re.compile(r"\bsed\s+(?:-\w+\s+)*-i")
+_CHECKING = re.compile(
+    r"\b(?:test|tests|pytest|unittest|jest|vitest|mocha|rspec|phpunit|tox|nox|check|lint|ruff|mypy|pyright|flake8|pylint"
+    r"|eslint|tsc|clippy|vet|build|make|mvn|gradle|verify)\b|lint"
+)
 _LONGEST = 2000  # code points of a command that are looked at
 
 # Steps of a command line that prepare the one that matters.
@@ -36,7 +40,8 @@ class Command(NamedTuple):
     """What a command line does.
 
     ``program`` is what it runs without flags and files ("git commit", "go test", "pytest"; "" for nothing): two
-    runs of the same are taken for two tries of one thing. ``looks`` says that it only reads: every step looks or
+    runs of the same are taken for two tries of one thing; of several that is the last one that checks, else the last.
+    ``looks`` says that it only reads: every step looks or
     prepares, and nothing is redirected into a file; ``paths`` are the files that such a command names.
     """
 
@@ -68,10 +73,22 @@ def read_command(command: str) -> Command:
     command = command[:_LONGEST]
     steps = [words for step in _SEPARATOR.split(command) if (words := _words(step))]
     acting = [words for words in steps if words[0] not in _PREPARING]
-    program = _program(acting[-1]) if acting else ""
+    program = _aim([_program(words) for words in acting])
     if not all(map(_looks, acting)) or _writes(command):
         return Command(program, False)
     return Command(program, True, _paths(acting))
+
+
+def _aim(programs: list[str]) -> str:
+    """What a line of commands is for: the last that checks, for setting aside and tidying up stand around it."""
+    if len(programs) > 1:
+        return next((program for program in reversed(programs) if checks(program)), programs[-1])
+    return programs[0] if programs else ""
+
+
+def checks(program: str) -> bool:
+    """Whether ``program`` (that of a ``Command``) tests, checks or builds, so that what it prints is a verdict."""
+    return _CHECKING.search(program) is not None
 
 
 def _words(step: str) -> list[str]:

@@ -1,5 +1,7 @@
 """Sentences that bind the work: orders, prohibitions, preferences."""
 
+import re
+
 from compactor.facts.phrases import Phrases, words
 
 _STRONG = Phrases(
@@ -23,6 +25,26 @@ _WEAK = Phrases(
     "只能|只用|仅|应该|尽量|优先|请用|避免|ください|だけ|のみ|ようにして|べき|ではなく|만 사용|주세요",
 )
 
+# Orders without a verb that says so: "No new dependencies.", "Every fix needs a test.", "Only touch src."
+_ORDER = re.compile(
+    r"(?:(?:and|but|also|please|again|ok|okay)[,:]? )*"
+    r"(?:no (?!(?:need|problems?|worries|idea|ideas|thanks?|one|such|longer|matter|doubt|wonder|luck|way|hurry|rush"
+    r"|clue|reason|and|but|so|i|it|that|this|these|those|we|you|he|she|they|there|not|the|an?|please|sorry|wait|let)\b)"
+    r"[`\w]"
+    r"|(?:every|each|all)\b.{1,80}?\b(?:needs?|ha(?:s|ve) to)\b"
+    r"|(?:use |touch |edit |change |modify |read |write |run |work |commit |test |add |answer |reply )?only "
+    r"(?!(?:if|when|because|then|now|after)\b))"
+)
+# What follows such an opening where it states how things are. A condition may say so; the order stands before it.
+_STATES = re.compile(
+    r"\b(?:is|are|was|were|had|did|does|seems?|shows?|showed|appears?|appeared|fails?|failed|found|happens?|happened"
+    r"|works?|worked|came|got|gets|matched|matches|exists?|passed|passes|remains?)\b"
+)
+_CONDITION = re.compile(r"\b(?:before|until|till|unless|without|if|when|where|except|while|that|which)\b")
+
+PREFERENCE = 0.6
+"""How strongly a preference binds, where an order binds with 1."""
+
 
 def binding(sentence: str) -> float:
     """How strongly ``sentence`` binds: 1 for orders and prohibitions, .6 for preferences, 0 for neither."""
@@ -30,4 +52,14 @@ def binding(sentence: str) -> float:
     its_words = words(lowered)
     if _STRONG.found(lowered, its_words):
         return 1.0
-    return 0.6 if _WEAK.found(lowered, its_words) else 0.0
+    if _ordered(lowered):
+        return 1.0
+    return PREFERENCE if _WEAK.found(lowered, its_words) else 0.0
+
+
+def _ordered(lowered: str) -> bool:
+    """Whether a sentence opens like an order and does not go on as a statement or question."""
+    opening = _ORDER.match(lowered)
+    if opening is None or lowered.endswith("?"):
+        return False
+    return not _STATES.search(_CONDITION.split(lowered[opening.end() :], maxsplit=1)[0])

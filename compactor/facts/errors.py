@@ -20,6 +20,13 @@ _OPENING = re.compile(
     re.I,
 )
 _NO_FAILURE = re.compile(r"\b(?:0|no) (?:errors?|failed|failures?|warnings?)\b", re.I)
+# A verdict with failures in it, whatever the exit code of the command line around it.
+_VERDICT = re.compile(
+    r"(?<![\d.])[1-9]\d* (?:failed|failing|failures?|errors?)\b|^(?:--- )?FAIL(?:ED)?\b|result: FAILED", re.M
+)
+_END = 1000  # code points of the end of an output in which a verdict stands
+# Code that raises, catches or only quotes the line that it stands on, as an editor or a traceback shows it.
+_CODE = re.compile(r"[>+-]?\s*(?:\d+\s*[→|:\t ])?\s*(?:raise|throw|except|catch|assert)\b")
 _LONGEST = 8000  # code points of an output that are searched for error lines
 _TAG = re.compile(r"^<\w+>|</\w+>$")
 
@@ -40,6 +47,12 @@ def failed(output: str) -> bool:
     if code is not None:
         return code != 0
     return bool(_OPENING.match(output)) or "Traceback (most recent call last)" in output[-3000:]
+
+
+def reports_failures(output: str) -> bool:
+    """Whether the end of a check's ``output`` counts failures or errors: "1 failed, 180 passed", "Found 2 errors"."""
+    end = output[-_END:]
+    return ("ail" in end or "FAIL" in end or "rror" in end) and _VERDICT.search(end) is not None
 
 
 def error_lines(output: str, most: int = 6) -> list[str]:
@@ -63,7 +76,7 @@ def error_lines(output: str, most: int = 6) -> list[str]:
     for start in sorted(starts):
         end = output.find("\n", start)
         line = output[start : min(end if end >= 0 else len(output), start + 400)].strip()
-        if len(line) > 3 and _LINE.search(line) and not _NO_FAILURE.search(line):
+        if len(line) > 3 and _LINE.search(line) and not _NO_FAILURE.search(line) and not _CODE.match(line):
             lines[_TAG.sub("", line)] = None
             if len(lines) >= most:
                 break

@@ -2,6 +2,8 @@
 
 import re
 
+from compactor.facts.outcomes import unpadded
+
 LIMIT = 6000
 """Code points of one output that are looked at, as in REFERENCE section 6."""
 
@@ -11,8 +13,8 @@ _SHORTEST = 8  # code points below which a line says nothing
 # What stands in front of lines (numbers, marks), and all of a line that only wraps others; one pass takes them off.
 # The line break comes first: a literal that the search can jump to.
 _FRONT = re.compile(
-    r"\n[ \t]*(?:\d+[ \t]*[→\t|:][ \t]*)?(?:[#>*•·-]+[ \t]+|#+)*"
-    r"(?:(?:import|from|package|Chunk ID|Wall time|Original token|Output:)\b[^\n]*"
+    r"\n[ \t]*(?:\d+(?:[ \t]*[→\t|:]|  )[ \t]*)?(?:[#>*•·-]+[ \t]+|#+)*"
+    r"(?:(?:import|from|package|Chunk ID|Wall time|[Ee]xit code|Original token|Output:)\b[^\n]*"
     r"|[\W\d]+(?=\n)|return\b[^\n]{0,12}(?=\n))?"
 )
 
@@ -24,11 +26,16 @@ def excerpts(output: str, most: int = 40, limit: int = LIMIT) -> list[str]:
     code points the start and the end are read.
     """
     if len(output) > limit:
-        output = f"{output[: int(limit * _HEAD)]}\n{output[-int(limit * _TAIL) :]}"
+        end = output[-int(limit * _TAIL) :]
+        whole = end[end.find("\n") + 1 :]  # no line from its middle on
+        output = f"{output[: int(limit * _HEAD)]}\n{whole}"
+    padded = "====" in output
     runs: list[str] = []
     run: list[str] = []
     size = 0
     for line in _FRONT.sub("\n", f"\n{output}\n").splitlines():
+        if padded:
+            line = unpadded(line)
         length = len(line)
         if length < _SHORTEST:
             continue

@@ -15,6 +15,10 @@ _PATH = re.compile(
     r"|html?|css|scss|vue|json[lc5]?|ya?ml|toml|ini|cfg|conf|env|lock|mod|md|rst|txt|csv|xml|svg|png"
     r"|jpe?g|pdf|ipynb|log|proto|tf|j2)\b(?!\.\w)"
 )
+_CODE = (
+    *(".py", ".pyi", ".js", ".jsx", ".mjs", ".ts", ".tsx", ".go", ".rs", ".java", ".kt"),
+    *(".c", ".cc", ".cpp", ".h", ".hpp", ".cs", ".rb", ".php", ".swift"),
+)
 _PATCH = re.compile(r"\*\*\* (Add|Update|Delete) File: ([^\n\"\\]+)")
 _PATCH_ACTIONS = {"Add": "created", "Update": "edited", "Delete": "deleted"}
 
@@ -26,6 +30,17 @@ def path_argument(arguments: Mapping[str, object]) -> str:
         if value and isinstance(value, str) and len(value) <= 400 and "\n" not in value:
             return scrub(value)
     return ""
+
+
+def names_file(path: str) -> bool:
+    """Whether the last part of ``path`` is written like the name of a file: with a dot inside, or in capitals."""
+    name = path.rstrip(". ").rsplit("/", 1)[-1]
+    return bool(name) and ("." in name[1:] or name[0].isupper() or (name[0] == "." and len(name) > 1))
+
+
+def is_code(path: str) -> bool:
+    """Whether ``path`` is that of a program's source."""
+    return path.endswith(_CODE)
 
 
 def is_path(word: str) -> bool:

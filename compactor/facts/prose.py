@@ -44,10 +44,11 @@ def bare(line: str) -> str:
     return _MARKERS.sub("", line) if line[:1] in _MARKS else line
 
 
-def sentences(text: str) -> list[str]:
+def sentences(text: str, shortest: int = 12) -> list[str]:
     """The sentences and lines of ``text`` in order, marks in front removed.
 
-    Fenced code is left out, and so is what says nothing alone: single words, labels that end in a colon.
+    Fenced code is left out, and so is what says nothing alone: single words, labels that end in a colon, what has
+    fewer than ``shortest`` code points.
     """
     if "```" in text:
         text = _FENCE.sub("\n", text)
@@ -55,10 +56,10 @@ def sentences(text: str) -> list[str]:
     pieces = (bare(piece[:_LONGEST]) for line in lines for piece in _END.split(line))
     if not text.isascii():
         pieces = (part for piece in pieces for part in _WIDE_END.split(piece))
-    return [piece for piece in pieces if _says_something(piece)]
+    return [piece for piece in pieces if _says_something(piece, shortest)]
 
 
-def _says_something(piece: str) -> bool:
+def _says_something(piece: str, shortest: int) -> bool:
     if not piece.isascii():
         return len(piece) > 5
-    return len(piece) > 11 and " " in piece and not (piece.endswith(":") and len(piece) < 60)
+    return len(piece) >= shortest and " " in piece and not (piece.endswith(":") and len(piece) < 60)

@@ -4,20 +4,28 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from compactor.facts.actions import Action, action_of
 from compactor.facts.asks import ask
+from compactor.facts.commands import checks
 from compactor.facts.constraints import binding
 from compactor.facts.decisions import classify
-from compactor.facts.errors import error_lines, failed
+from compactor.facts.errors import error_lines, failed, reports_failures
 from compactor.facts.excerpts import LIMIT, excerpts
 from compactor.facts.fact import Fact, Kind
 from compactor.facts.outcomes import ending
 from compactor.facts.outlines import definitions
+from compactor.facts.paths import is_code
 from compactor.facts.prose import clip, one_line, scrub, sentences
+from compactor.facts.rules import rules
 from compactor.facts.values import has_value
 from compactor.messages.message import Media, Message, Text, ToolCall, ToolResult
 
 TODO = "to-do"
 """Subject of plans that stand on a to-do list; their text starts with the status in brackets."""
 
+RULE = "rule"
+"""Subject of constraints that stand on a list of rules."""
+
+_ORDER = 800  # code points of a sentence that binds: what is cut off of it binds nobody
+_ORDER_SHORT = 8  # code points from which on what a user says can be an order: "No mocks."
 _SENTENCE = 320  # code points of a quoted sentence
 _STATED = 300  # code points of sentences that are quoted together
 _STATEMENT = 0.5  # the weight of a sentence that only states something
@@ -26,6 +34,7 @@ _SHORT = 4  # lines of an output that a call which only looks shows whole
 _END, _SHORT_END = 240, 140  # code points of an ending: of a command, of a call whose arguments say most already
 _LINE = 320  # code points of a quoted line of output
 _OLD = 300  # code points of a text of the assistant or a tool that are read outside of what is read in full
+_CODE = LIMIT // 4  # code points of a source that are quoted: its definitions tell more; measured by forward recall
 _SHORTEST = 12  # code points below which a text says nothing
 _BACKGROUND = ("Command running in background", "Command is running in the background", "Process running with")
 _TROUBLE = ("rror", "ail", "FAIL")  # one of these stands in the output of a command that had trouble
@@ -108,6 +117,11 @@ class _Reader:
             for line in error_lines(output):
                 yield Fact(Kind.ERROR, clip(line, _LINE), index, 0.6, action.subject)
             return
+        if action.effect and checks(action.subject) and reports_failures(output):
+            # The exit code is that of the whole line, a pager or a step behind it included.
+            yield Fact(Kind.FAILURE, f"{action.text} → failed: {end}", index, 0.8, action.subject)
+            yield from _shown(index, action, output, index >= self._newest)
+            return
         kind, weight = (Kind.OUTCOME, 0.7) if action.effect else (Kind.LOOK, 0.35)
         yield Fact(kind, text, index, weight, action.subject)
         yield from _files(index, action, index >= self._newest)
@@ -120,14 +134,17 @@ def _spoken(index: int, message: Message, text: str) -> Iterator[Fact]:
         asked = scrub(ask(text))
         if asked:
             yield Fact(Kind.ASK, asked, index, 1.0)
-    said = sentences(text)
+        listed, text = rules(text)
+        for rule in listed:
+            yield Fact(Kind.CONSTRAINT, clip(rule, _ORDER), index, 1.0, RULE)
+    said = sentences(text, _ORDER_SHORT if message.role == "user" else _SHORTEST)
     # In a long text of rules or plans preferences stand everywhere, and only orders bind.
     least = 1.0 if message.is_system or len(said) > _MANY else 0.0
-    share = 0.5 if message.is_system else 1.0
+    share = 1.0 if message.role == "user" else 0.5
     for sentence in said:
         bound = binding(sentence)
         if bound and bound >= least:
-            yield Fact(Kind.CONSTRAINT, clip(sentence, _SENTENCE), index, bound * share)
+            yield Fact(Kind.CONSTRAINT, clip(sentence, _ORDER), index, bound * share)
         elif not message.is_system and has_value(sentence):
             yield Fact(Kind.VALUE, clip(sentence, _SENTENCE), index, 0.6)
 
@@ -175,7 +192,8 @@ def _shown(index: int, action: Action, output: str, new: bool) -> Iterator[Fact]
     elif any(sign in output for sign in _TROUBLE):
         for line in error_lines(output, most=3):
             yield Fact(Kind.ERROR, clip(line, _LINE), index, 0.5, action.subject)
-    for line in excerpts(output, limit=LIMIT if new else _OLD):
+    most = _CODE if not action.effect and is_code(action.subject) else LIMIT
+    for line in excerpts(output, limit=most if new else _OLD):
         yield Fact(Kind.EXCERPT, clip(line, _LINE), index, 0.3, action.subject)
 
 

@@ -4,11 +4,11 @@ import time
 
 import pytest
 
-from compactor.facts.errors import error_lines, exit_code, failed
+from compactor.facts.errors import error_lines, exit_code, failed, reports_failures
 from compactor.facts.excerpts import excerpts
 from compactor.facts.outcomes import ending
 from compactor.facts.outlines import definitions
-from compactor.facts.paths import patched, paths_in
+from compactor.facts.paths import names_file, patched, paths_in
 
 TRACEBACK = 'Traceback (most recent call last):\n  File "a.py", line 3, in f\n    g()\nValueError: bad port 99999\n'
 
@@ -36,6 +36,7 @@ def test_failures_are_recognised(output: str, code: int | None, bad: bool) -> No
         (TRACEBACK, ["ValueError: bad port 99999"]),
         ("ok\n--- FAIL: TestA (0.00s)\nok\nFAILED tests/test_b.py::test_c - boom", None),
         ("0 errors, 0 failed", []),
+        ("   raise PolicyError(problems)\n12  raise ValueError('no such error')", []),
         ("fatal: not a git repository", ["fatal: not a git repository"]),
         ("all good", []),
     ],
@@ -49,7 +50,9 @@ def test_error_lines_are_quoted(output: str, lines: list[str] | None) -> None:
     ("output", "bad", "told"),
     [
         ("Exit code: 1\nTypeError: x is None", True, "exit 1: TypeError: x is None"),
-        ("collected 3 items\n....\n===== 3 passed in 0.1s =====", False, "===== 3 passed in 0.1s ====="),
+        ("collected 3 items\n....\n===== 3 passed in 0.1s =====", False, "3 passed in 0.1s"),
+        ("[Old tool output cleared to save context space]", False, ""),
+        ("[Old tool output cleared to save context space]", True, "failed"),
         ("saved", False, "saved"),
         ("first line here\nmiddle\nlast line here", False, "first line here; last line here"),
         ("", True, "failed"),
@@ -60,6 +63,23 @@ def test_an_ending_tells_the_result(output: str, bad: bool, told: str) -> None:
     assert ending(output, bad) == told
 
 
+@pytest.mark.parametrize(
+    ("output", "failures"),
+    [
+        ("1 failed, 180 passed in 1.36s", True),
+        ("Found 2 errors in 2 files (checked 1 source file)", True),
+        ("--- FAIL: TestA (0.00s)\nok", True),
+        ("test result: FAILED. 3 passed", True),
+        ("180 passed, 2 xfailed", False),
+        ("0 failed, 10 passed", False),
+        ("Success: no issues found", False),
+        ("", False),
+    ],
+)
+def test_verdicts_with_failures_are_recognised(output: str, failures: bool) -> None:
+    assert reports_failures(output) is failures
+
+
 def test_definitions_are_outlined_through_line_numbers() -> None:
     code = "     1→import os\n     2→class Cart:\n     3→    def add(self, item: str) -> None:\n     4→        pass\n"
     assert definitions(code) == ["class Cart", "def add(self, item: str) -> None"]
@@ -68,7 +88,8 @@ def test_definitions_are_outlined_through_line_numbers() -> None:
 
 def test_excerpts_keep_neighbors_together_and_drop_noise() -> None:
     output = "import os\n----------\n  12→user_id: mia_1234\n- booking_id: XJ99Q2 paid\nshort\n"
-    assert excerpts(output) == ["user_id: mia_1234 | booking_id: XJ99Q2 paid"]
+    output += "  13  seat_row: 14\n====== all told ======\nexit code: 0\n"
+    assert excerpts(output) == ["user_id: mia_1234 | booking_id: XJ99Q2 paid | seat_row: 14 | all told"]
 
 
 def test_excerpts_of_a_long_output_are_from_its_start_and_end() -> None:
@@ -91,6 +112,17 @@ def test_excerpts_of_a_long_output_are_from_its_start_and_end() -> None:
 )
 def test_paths_are_found(text: str, paths: list[str]) -> None:
     assert paths_in(text) == paths
+
+
+@pytest.mark.parametrize(
+    ("path", "file"),
+    [
+        *((path, True) for path in ("a/b.py", "Makefile", ".gitignore")),
+        *((path, False) for path in (".", "..", "src/app", "src/", "git diff", "")),
+    ],
+)
+def test_names_of_files_are_told_from_directories(path: str, file: bool) -> None:
+    assert names_file(path) is file
 
 
 def test_patches_name_their_files() -> None:

@@ -53,6 +53,40 @@ def test_the_mark_of_the_provider_makes_a_failure() -> None:
     assert [fact.text for fact in facts if fact.kind is Kind.FAILURE] == ["get_order() → failed: no such order"]
 
 
+def test_a_check_that_counts_failures_failed_whatever_its_exit_code() -> None:
+    command = "git stash -q && python -m pytest tests | tail -3; git stash pop"
+    facts = recognize(
+        [
+            *called("1", "Bash", "Exit code: 0\n1 failed, 180 passed in 1.36s", command=command),
+            *called("2", "Bash", "[main 3fa9c1d] Count 2 errors", command="git commit -m 'Count 2 errors'"),
+        ]
+    )
+    assert [(fact.kind, fact.subject) for fact in facts if fact.kind in (Kind.FAILURE, Kind.OUTCOME)] == [
+        (Kind.FAILURE, "pytest"),
+        (Kind.OUTCOME, "git commit"),
+    ]
+
+
+def test_directories_are_no_files() -> None:
+    facts = recognize(
+        [
+            *called("1", "list_dir", "a b", path="."),
+            *called("2", "search", "a: 1", path="src", pattern="a"),
+            *called("3", "search", "a: 1", path="src/a.py", pattern="a"),
+            *called("4", "read_file", "all: x", path="bin/run"),
+        ]
+    )
+    assert [fact.subject for fact in facts if fact.kind is Kind.FILE] == ["src/a.py", "bin/run"]
+
+
+def test_rules_of_users_bind_as_they_were_written() -> None:
+    text = "Fix it.\n\nGround rules:\n- Prefer small commits. I push.\n- No mocks.\n\nNo edits yet."
+    for role, share in (("user", 1.0), ("system", 0.5)):
+        found = [(f.text, f.weight) for f in recognize([said(role, text)]) if f.kind is Kind.CONSTRAINT]
+        listed = [("Prefer small commits. I push.", 1.0), ("No mocks.", 1.0)] if role == "user" else []
+        assert found == [*listed, ("No edits yet.", share)]
+
+
 def test_a_command_in_the_background_solves_nothing() -> None:
     facts = recognize(called("1", "Bash", "Command running in background with ID: b1", command="make serve"))
     assert [(fact.text, fact.subject) for fact in facts if fact.kind is Kind.OUTCOME] == [

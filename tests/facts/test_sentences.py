@@ -9,6 +9,8 @@ from compactor.facts.asks import ask
 from compactor.facts.constraints import binding
 from compactor.facts.decisions import classify
 from compactor.facts.prose import clip, sentences
+from compactor.facts.revisions import taken_back
+from compactor.facts.rules import rules
 from compactor.facts.values import has_value
 
 
@@ -25,12 +27,61 @@ from compactor.facts.values import has_value
         ("Du darfst nicht löschen.", 1.0),
         ("N'utilise jamais de regex; il faut un parseur.", 1.0),
         ("Nunca borres la base.", 1.0),
+        ("No new dependencies.", 1.0),
+        ("No edits yet.", 1.0),
+        ("No docs commit before I have read it.", 1.0),
+        ("Every fix needs a test that failed before it.", 1.0),
+        ("Only touch the parser.", 1.0),
+        ("Only the first test fails.", 0.6),
+        ("No tests were found.", 0.0),
+        ("No problem with that.", 0.0),
+        ("No edits yet?", 0.0),
+        ("Every test passes.", 0.0),
         ("MUSTARD and lonely onlookers, overall.", 0.0),
         ("The sky is blue today.", 0.0),
     ],
 )
 def test_binding_sentences_are_weighed(sentence: str, weight: float) -> None:
     assert binding(sentence) == weight
+
+
+@pytest.mark.parametrize(
+    ("text", "listed"),
+    [
+        (
+            "Ground rules for the whole session:\n- Work on a branch; I push.\n- No mocks.",
+            ["Work on a branch; I push."],
+        ),
+        ("Requirements:\n\n1. Runs\n   offline.\n\n2) No mocks.\nBye.", ["Runs offline."]),
+        ("## Constraints\n* One.\n* No mocks.\n\n## Ideas\n* Two.", ["One."]),
+        ("Bitte beachten:\n- Ohne Netz.\n- No mocks.", ["Ohne Netz."]),
+        ("Please look. What I saw:\n- A crash.\n- No mocks.", None),
+        ("The rules\nare below.\n- A crash.", None),
+        ("Rules:\n```\n- A crash.\n```", None),
+        ("Rules:\n" + "- A crash.\n" * 50, None),
+        ("", None),
+    ],
+)
+def test_items_of_rule_lists_are_found(text: str, listed: list[str] | None) -> None:
+    found, rest = rules(text)
+    assert found == ([*listed, "No mocks."] if listed else [])
+    assert all(rule not in rest for rule in found)
+    assert ("A crash." in rest) is ("A crash." in text)
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("Remove every trace of `media:`; it was never released.", ["media:"]),
+        ("Use `keep_media` instead of `media`.", ["media"]),
+        ("Drop the `mode` switch? No: drop `mode` altogether.", ["mode"]),
+        ("Do not drop `media`.", []),
+        ("Remove the `os` import. Remove `json_utils` imports.", []),
+        ("I changed my mind.", []),
+    ],
+)
+def test_terms_that_are_taken_back(text: str, terms: list[str]) -> None:
+    assert taken_back(text) == terms
 
 
 @pytest.mark.parametrize(
@@ -112,8 +163,11 @@ def test_sentences_lose_marks_and_code_and_empty_labels() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [" " * 200_000, "\n" * 200_000, "a" * 200_000, "1," * 100_000, "<aaaa>" * 30_000 + "</b>", "#" * 50_000],
-    ids=["blanks", "breaks", "letters", "digits", "tags", "marks"],
+    [
+        *(" " * 200_000, "\n" * 200_000, "a" * 200_000, "1," * 100_000, "<aaaa>" * 30_000 + "</b>", "#" * 50_000),
+        *("- x\n" * 50_000, "drop `the " * 20_000, "Every " * 40_000),
+    ],
+    ids=["blanks", "breaks", "letters", "digits", "tags", "marks", "items", "drops", "orders"],
 )
 def test_odd_texts_take_no_long_time(text: str) -> None:
     started = time.process_time()
@@ -121,4 +175,6 @@ def test_odd_texts_take_no_long_time(text: str) -> None:
         binding(sentence)
         classify(sentence)
         has_value(sentence)
+    rules(f"Rules:\n{text}")
+    taken_back(f"`{text}")
     assert time.process_time() - started < 1.0

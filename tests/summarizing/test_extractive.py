@@ -162,8 +162,9 @@ def test_a_summary_is_much_shorter_than_what_it_replaces(name: str, turns: int, 
     folded = tuple(work(turns))
     request = SummaryRequest(lambda: "", folded, previous, SECTIONS, 2000, counter)
     text = ExtractiveSummarizer().summarize(request).text
-    replaced = counter.request(folded) + counter.text(previous or "")
-    assert 0.3 * replaced < counter.text(text) <= 0.6 * replaced
+    new, old = counter.request(folded), counter.text(previous or "")
+    least, most = (0.15, 0.3) if previous else (0.3, 0.6)
+    assert old + least * new < counter.text(text) <= old + most * new
 
 
 def test_a_directory_that_files_share_is_named_once_and_understood_again() -> None:
@@ -177,6 +178,42 @@ def test_a_directory_that_files_share_is_named_once_and_understood_again() -> No
         assert f"- …/a3.py: read{times}" in lines
         assert text.count(f"stands for {ROOT}") == 1
     assert "- /etc/hosts: read" in under(again, "Relevant Files")
+
+
+def test_a_check_that_counts_failures_is_not_done() -> None:
+    red = called("r", "Bash", "===== 1 failed, 4 passed in 1s =====", command="pytest -q | tail -1")
+    green = called("g", "Bash", "===== 5 passed in 1s =====", command="pytest -q | tail -1")
+    line = "- `pytest -q | tail -1` → failed: 1 failed, 4 passed in 1s"
+    text = summary([said("user", "Go."), *red])
+    assert under(text, "Blocked") == [line]
+    assert under(text, "Done") == ["(nothing recorded)"]
+    text = summary([said("user", "Go."), *red, *green])
+    assert under(text, "Blocked") == ["(nothing recorded)"]
+    assert under(text, "Done") == ["- `pytest -q | tail -1` → 5 passed in 1s"]
+
+
+def test_a_file_that_was_read_is_named_once() -> None:
+    read = called("r", "Read", "port: 1\n" * 9, file_path="conf/app.yaml")
+    text = summary([said("user", "Go."), *read, *work(2)])
+    assert [line for line in text.splitlines() if "app.yaml" in line] == ["- conf/app.yaml: read"]
+
+
+def test_what_a_program_showed_is_no_file() -> None:
+    diff = called("d", "Bash", "class Cart:\n    pass\n" * 9, command="git diff")
+    assert under(summary([said("user", "Go."), *diff]), "Relevant Files") == ["(nothing recorded)"]
+
+
+def test_preferences_and_decisions_that_were_taken_back_are_marked_and_orders_never() -> None:
+    folded = [
+        said("user", "I prefer a switch `mode: keep`. Never log `mode: secret`."),
+        said("assistant", "I decided to put `mode` beside `limit`."),
+        said("user", "Drop `mode`, it confuses people."),
+    ]
+    text = summary(folded)
+    assert "- I prefer a switch `mode: keep`. (later revised)" in text
+    assert "- I decided to put `mode` beside `limit`. (later revised)" in text
+    assert "- Never log `mode: secret`." in text.splitlines()
+    assert summary([*work(), said("user", "Go.")], previous=text).count("(later revised)") == 2
 
 
 def test_the_first_ask_survives_a_tight_budget() -> None:
@@ -315,9 +352,70 @@ class TestUpdate:
             text = summary([*work(25)[1 if text else 0 :], said("user", "Go on.")], 1500, previous=text)
             assert COUNTER.text(text) <= 1500
             assert headings(text) == HEADINGS
-            assert under(text, "Goal")[0].startswith("- First ask in this part: Add retry logic to the uploader.")
+            assert "part: Add retry logic to the uploader." in under(text, "Goal")[0]
             assert "- Never change the public API." in under(text, "Constraints & Preferences")
             assert not re.search(r"(?:Asked|Newest ask in this part|Last said|Last call): (?:Asked|Newest|Last)", text)
+
+    RULES = (
+        "Never push to main. Work on a branch; I open the pull request myself.",
+        "No new dependencies.",
+        "Prefer small commits.",
+    )
+
+    @pytest.mark.parametrize("budget", [500, 900, 3000])
+    def test_rules_survive_every_update_word_for_word(self, budget: int) -> None:
+        ask = "Find the leak. " * 60 + "\n\nGround rules for the whole session:\n- " + "\n- ".join(self.RULES)
+        text = summary([said("user", "Start."), *work(5)], budget)
+        text = summary([said("user", ask), *work(5)], budget, previous=text)
+        for turn in range(6):
+            text = summary([said("user", f"You must not stop at {turn}. Go on."), *work(20)[1:]], budget, previous=text)
+            assert COUNTER.text(text) <= budget
+            assert all(f"Rule: {rule}" in text for rule in self.RULES), text
+
+    def test_rules_survive_under_another_heading(self) -> None:
+        sections = (Section(id="mine", title="User Requests"), Section(id="files", title="Files"))
+        text = summary([said("user", "Go.\n\nRules:\n- Prefer small commits."), *work(3)], 300, sections=sections)
+        for _ in range(4):
+            text = summary([said("user", "Go on. " * 40), *work(9)[1:]], 300, previous=text, sections=sections)
+            assert "- Rule: Prefer small commits." in under(text, "User Requests")
+
+    def test_rules_leave_room_for_all_else(self) -> None:
+        orders = [said("user", f"You must always check the thing number {number} twice.") for number in range(300)]
+        text = summary([*orders, *work(40)], 2000)
+        kept = under(text, "Constraints & Preferences")
+        assert 0.2 < COUNTER.text("\n".join(kept)) / 2000 < 0.45
+        assert "number 0 twice." in kept[0]
+        assert all(
+            under(text, title) != ["(nothing recorded)"] for title in ("Done", "Relevant Files", "Tools & Patterns")
+        )
+
+    def test_an_ask_that_may_be_older_is_not_called_later_and_none_is_called_first(self) -> None:
+        first = summary([said("user", "Write the test."), *work(2)[1:], said("user", "Fix it.")])
+        assert under(first, "Goal")[::2] == ["- First ask in this part: Write the test."]
+        head = [said("user", "Find out why pictures vanish. No edits yet."), said("assistant", "I looked.")]
+        goal = under(summary(head, previous=first), "Goal")
+        assert goal == [
+            "- First ask, earlier part: Write the test.",
+            "- Asked: Fix it.",
+            "- Asked: Find out why pictures vanish. No edits yet.",
+        ]
+        assert under(summary([*head, said("user", "Ship.")], previous=first), "Goal") == [
+            *goal,
+            "- Newest ask in this part: Ship.",
+        ]
+
+    def test_small_updates_wear_nothing_away(self) -> None:
+        text = summary(work(40), 2500)
+        before = set(text.splitlines())
+        folded = called("s", "Bash", "5 passed in 0.2s " * 20, command="pytest -q")
+        for _ in range(10):
+            request = SummaryRequest(lambda: "", tuple(folded), text, SECTIONS, 12_000, COUNTER)
+            new = ExtractiveSummarizer().summarize(request).text
+            assert COUNTER.text(new) < COUNTER.text(text) + 0.3 * COUNTER.request(folded) + 1
+            text = new
+        kept = {re.sub("(Last said|Last call): ", "", line) for line in text.splitlines()}
+        gone = {line for line in before if re.sub("(Last said|Last call): ", "", line) not in kept}
+        assert len(gone) <= 0.1 * len(before), gone
 
     def test_an_update_with_nothing_new_changes_little(self) -> None:
         first = summary(work(3))

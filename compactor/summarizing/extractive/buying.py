@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from compactor.facts.prose import clip, one_line
+from compactor.summarizing.extractive import labels
 from compactor.summarizing.extractive.candidate import Candidate
 from compactor.summarizing.extractive.salience import Salience, Words
 
@@ -13,6 +14,9 @@ _NAMED = 1.5  # the names in it
 _FOCUSED = 1.5  # the words of the focus in it
 _HALF = 3000  # the weight of names that counts half of what any weight can count
 _STALE = 0.5  # the part of its worth that a line loses when all its names are in the summary already
+
+RULES = "constraints"
+"""The content of which as much is bought as binds."""
 
 _SHORTEST = 24  # code points below which a cut line says nothing
 _SMALLEST = 30  # bytes that no line of use is below
@@ -49,16 +53,43 @@ class Buyer:
             offer = _Offer(-worth, number, candidate, names, weight)
             self._offers.setdefault(candidate.content, []).append(offer)
 
-    def buy_musts(self, size: float) -> None:
-        """Buy the lines that may not be missing before all others, each cut to at most ``size``."""
+    def buy_musts(self, size: float, old: float) -> None:
+        """Buy the lines that may not be missing before all others; rules wait.
+
+        Each is cut to at most ``size``, those that a previous summary had to ``old``.
+        """
         for content, offers in self._offers.items():
+            if content == RULES:
+                continue
             self._offers[content] = [offer for offer in offers if not offer.candidate.must]
             for offer in sorted(offer for offer in offers if offer.candidate.must):
                 text = offer.candidate.text
-                if (cost := cost_of(text)) > size:
-                    text = clip(text, max(int(len(text) * (size - _FRAME) / cost) - 3, _SHORTEST))
-                if (cost := cost_of(text)) <= size:
+                most = old if offer.candidate.order < 0 else size
+                if (cost := cost_of(text)) > most:
+                    text = clip(text, max(int(len(text) * (most - _FRAME) / cost) - 3, _SHORTEST))
+                if (cost := cost_of(text)) <= most:
                     self._take(offer._replace(candidate=offer.candidate._replace(text=text)), cost)
+
+    def buy_rules(self, size: float) -> None:
+        """Buy the rules that may not be missing, the oldest first, word for word, for at most ``size``.
+
+        Those of a list that was given as one come before sentences that only read like orders.
+        """
+        left: list[_Offer] = []
+        for offer in sorted(self._offers.get(RULES, ()), key=_precedence):
+            if offer.candidate.must and (cost := cost_of(offer.candidate.text)) <= size:
+                size -= cost
+                self._take(offer, cost)
+            else:
+                left.append(offer)
+        self._offers[RULES] = left
+
+    def buy_old(self, total: float) -> None:
+        """Buy what a previous summary said until ``total`` is spent, earlier purchases included."""
+        for content, offers in self._offers.items():
+            old = [offer for offer in offers if offer.candidate.order < 0]
+            new = [offer for offer in offers if offer.candidate.order >= 0]
+            self._offers[content] = new + self._buy(old, total - self.spent)
 
     def buy_for(self, content: str, size: float, total: float) -> None:
         """Buy among the candidates for ``content``, for at most ``size``, while ``total`` is not spent."""
@@ -103,6 +134,10 @@ class Buyer:
         weight = self._salience.weight(fresh)
         rank = offer.rank * (1 - _STALE * (1 - weight / offer.weight))
         return _Offer(rank, offer.number, offer.candidate, fresh, weight)
+
+
+def _precedence(offer: _Offer) -> tuple[bool, float]:
+    return not offer.candidate.text.startswith(labels.RULE), offer.candidate.order
 
 
 def cost_of(text: str) -> int:

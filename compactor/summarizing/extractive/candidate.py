@@ -6,8 +6,8 @@ from typing import NamedTuple
 class Candidate(NamedTuple):
     """A line that the summary could hold under the heading for ``content`` (an id of ``layout.FALLBACKS``).
 
-    ``score`` ranks it among all, about 0 to 3; ``order`` places it under its heading, oldest first; ``must`` puts
-    it before all that are not.
+    ``score`` ranks it among all, about 0 to 3; ``order`` places it under its heading, oldest first, and is negative
+    for what a previous summary said; ``must`` puts it before all that are not.
     """
 
     content: str

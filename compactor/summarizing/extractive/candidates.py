@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from itertools import islice
 
 from compactor.facts import Fact, Kind
+from compactor.facts.paths import names_file
 from compactor.facts.prose import bare, clip, one_line
-from compactor.facts.recognize import TODO
+from compactor.facts.recognize import RULE, TODO
 from compactor.summarizing.extractive import labels
 from compactor.summarizing.extractive.candidate import Candidate
-from compactor.summarizing.extractive.carrying import Carried
+from compactor.summarizing.extractive.carrying import RULE_SCORE, Carried
+from compactor.summarizing.extractive.revising import revised
 
 _FIRST_ASK = 1500  # code points of the first ask on one line; what is longer follows line by line
-_LATER_ASK = 500
+_EARLY_ASK, _LATER_ASK = 1000, 500
 _LATELY = 14  # messages from the end in which a stated plan is still a plan
 _ACTED = 0.6  # the weight from which on a failure is that of a call with an effect
 _SHARED = 4  # files below a directory from which on its name is stated once
@@ -30,10 +32,11 @@ def candidates(facts: Sequence[Fact], count: int, carried: Carried) -> list[Cand
     by_kind: dict[Kind, list[Fact]] = {kind: [] for kind in Kind}
     for fact in facts:
         by_kind[fact.kind].append(fact)
-    return [
+    again = any(line.must and line.content == "goal" for line in carried.lines)
+    lines = [
         *carried.lines,
-        *_asks(by_kind[Kind.ASK], again=any(line.must for line in carried.lines)),
-        *_simple("constraints", by_kind[Kind.CONSTRAINT], age, 1.0, 0.1),
+        *_asks(by_kind[Kind.ASK], again),
+        *_constraints(by_kind[Kind.CONSTRAINT], age),
         *_done(by_kind, age),
         *_in_progress(facts),
         *_blocked(by_kind[Kind.FAILURE], by_kind[Kind.OUTCOME] + by_kind[Kind.LOOK], age),
@@ -44,6 +47,7 @@ def candidates(facts: Sequence[Fact], count: int, carried: Carried) -> list[Cand
         *_details(by_kind, age),
         *_tools(by_kind[Kind.CALL], carried),
     ]
+    return revised(lines, by_kind[Kind.ASK], bool(carried.lines))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +64,28 @@ def _simple(content: str, facts: Sequence[Fact], age: _Age, base: float, fresh: 
         yield Candidate(content, fact.text, base * fact.weight + fresh * age.recency(fact.position), fact.position)
 
 
+def _constraints(facts: Sequence[Fact], age: _Age) -> Iterator[Candidate]:
+    """What binds: orders of users may not be missing, whatever else there is."""
+    for fact in facts:
+        if fact.weight >= 1:
+            text = f"{labels.RULE}{fact.text}" if fact.subject == RULE else fact.text
+            yield Candidate("constraints", text, RULE_SCORE, fact.position, must=True)
+        else:
+            yield from _simple("constraints", (fact,), age, 1.0, 0.1)
+
+
 def _asks(facts: Sequence[Fact], again: bool) -> Iterator[Candidate]:
     """What was asked; ``again`` says that a previous summary has the first ask already."""
     for number, fact in enumerate(facts):
         if number == 0 and not again:
-            yield Candidate("goal", labels.FIRST_ASK + clip(fact.text, _FIRST_ASK), 3.0, -1.0, must=True)
+            yield Candidate("goal", labels.FIRST_ASK + clip(fact.text, _FIRST_ASK), 3.0, 0.0, must=True)
             yield from _rest_of_ask(fact.text)
         elif number == len(facts) - 1:
-            yield Candidate("goal", labels.NEWEST_ASK + clip(fact.text, _FIRST_ASK), 2.5, fact.position, must=True)
+            # One alone beside older asks can be older still, see ``labels.aged``.
+            label = labels.NEWEST_ASK if number else labels.ASK
+            yield Candidate("goal", label + clip(fact.text, _FIRST_ASK), 2.5, fact.position, must=True)
+        elif number == 0:  # it can be the first of all, when the head of a conversation is folded late
+            yield Candidate("goal", labels.ASK + clip(fact.text, _EARLY_ASK), 2.0, fact.position, must=True)
         else:
             yield Candidate("goal", labels.ASK + clip(fact.text, _LATER_ASK), 1.5, fact.position)
 
@@ -79,7 +97,7 @@ def _rest_of_ask(text: str) -> Iterator[Candidate]:
         line = one_line(line)
         shown += len(line) + 1
         if shown > _FIRST_ASK and len(line) > 3 and not line.startswith("```"):
-            yield Candidate("goal", labels.MORE_OF_ASK + clip(bare(line), 400), 0.9, -1.0 + number * 1e-5)
+            yield Candidate("goal", labels.MORE_OF_ASK + clip(bare(line), 400), 0.9, number * 1e-5)
 
 
 def _done(by_kind: dict[Kind, list[Fact]], age: _Age) -> Iterator[Candidate]:
@@ -152,7 +170,8 @@ def _symbols(facts: Sequence[Fact], age: _Age) -> Iterator[Candidate]:
     """The definitions seen in each file, several on a line, beside the line that says what was done to the file."""
     by_path: dict[str, dict[str, Fact]] = {}
     for fact in facts:
-        by_path.setdefault(fact.subject, {})[fact.text] = fact
+        if "/" in fact.subject or names_file(fact.subject):  # else it is a program that showed several files
+            by_path.setdefault(fact.subject, {})[fact.text] = fact
     for path, seen in by_path.items():
         last = max(fact.position for fact in seen.values())
         name = "/".join(path.split("/")[-2:])
@@ -196,6 +215,8 @@ def _details(by_kind: dict[Kind, list[Fact]], age: _Age) -> Iterator[Candidate]:
         facts = by_kind[kind]
         if kind is Kind.VALUE:  # those of the asks are shown with the asks
             facts = [fact for fact in facts if fact.position != first and fact.text not in asked]
+        if kind is Kind.LOOK:  # the list of files says that already
+            facts = [fact for fact in facts if fact.text != f"read {fact.subject}"]
         yield from _simple("critical", facts, age, base, 0.4)
 
 

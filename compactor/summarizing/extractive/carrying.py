@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from compactor.facts import Fact, Kind
 from compactor.facts.commands import read_command
+from compactor.facts.constraints import PREFERENCE, binding
 from compactor.facts.paths import paths_in
 from compactor.summarizing.extractive import labels
 from compactor.summarizing.extractive.candidate import Candidate
@@ -25,10 +26,14 @@ _SCORES = {
     "critical": 0.8,
     "tools": 0.4,
 }
+RULE_SCORE = 1.1
+"""The rank of an order of a user for which the share of the orders has no room; those within it have none."""
+
 _FAILED = re.compile(r"→ (?:exit -?\d+|failed)\b")
 _FILE = re.compile(r"^(\S.*?): ((?:[a-z]+(?: \d+×)?)(?:, [a-z]+(?: \d+×)?)*)$")
 _TIMES = re.compile(r"([a-z]+)(?: (\d+)×)?")
 _TOOL = re.compile(r"^(\S+): (\d+) calls?(?:, (\d+) failed)?$")
+_FIRST_ASK, _NEWEST_ASK = 3.0, 2.5  # as in ``candidates``
 _OLDEST = -1e6  # carried items stand before all new ones
 
 
@@ -54,8 +59,12 @@ def carry(items: Sequence[Item], facts: Sequence[Fact]) -> Carried:
     since = _Since(facts)
     for number, item in enumerate(items):
         if not _counted(item, carried):
-            carried.lines += _line(item, number, since, first=not any(line.must for line in carried.lines))
+            carried.lines += _line(item, number, since, first=not any(_is_ask(line) for line in carried.lines))
     return carried
+
+
+def _is_ask(line: Candidate) -> bool:
+    return line.must and line.content == "goal"
 
 
 def _counted(item: Item, carried: Carried) -> bool:
@@ -79,11 +88,17 @@ def _counted(item: Item, carried: Carried) -> bool:
 
 
 def _line(item: Item, number: int, since: "_Since", first: bool) -> Iterator[Candidate]:
-    content, text = item.content, item.text
+    text = item.text
+    content = "constraints" if text.startswith(labels.RULE) else item.content  # whatever heading it stood under
     order = _OLDEST + number
     if content == "goal":
-        text = labels.aged(text)
-        yield Candidate("goal", text, _SCORES["goal"], order, must=first)
+        newest = text.startswith(labels.NEWEST_ASK) and not since.asked
+        score = _FIRST_ASK if first else _NEWEST_ASK if newest else _SCORES["goal"]
+        yield Candidate("goal", labels.aged(text) if since.asked else text, score, order, must=first or newest)
+        return
+    if content == "constraints" and (text.startswith(labels.RULE) or binding(text) != PREFERENCE):
+        # What is no preference was an order, or a line that another summarizer found worth keeping.
+        yield Candidate(content, text, RULE_SCORE, order, must=True)
         return
     if content == "in_progress":
         content, text = _moved(text, since)
@@ -102,7 +117,9 @@ def _moved(text: str, since: "_Since") -> tuple[str, str]:
     if plain == text:
         return ("done" if since.finished(text) else "in_progress"), text
     if _FAILED.search(plain):
-        return "blocked", plain
+        command = re.match(r"`([^`]+)`", plain)
+        looked = command is not None and read_command(command.group(1)).looks
+        return ("critical" if looked else "blocked"), plain
     return ("done" if text.startswith(labels.LAST_CALL) else "critical"), plain
 
 
@@ -112,6 +129,7 @@ class _Since:
     def __init__(self, facts: Sequence[Fact]) -> None:
         self._worked = {fact.subject for fact in facts if fact.kind is Kind.OUTCOME and len(fact.subject) > 2}
         self._reports = [fact.text for fact in facts if fact.kind is Kind.REPORT]
+        self.asked = any(fact.kind is Kind.ASK for fact in facts)
         plans = [fact.text for fact in facts if fact.kind is Kind.PLAN]
         self._completed = [text.removeprefix("[completed] ") for text in plans if text.startswith("[completed]")]
         self.new_list = any(text.startswith("[") for text in plans)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from compactor.extension.protocols import Counter
-from compactor.summarizing.extractive.buying import Buyer, cost_of
+from compactor.summarizing.extractive.buying import RULES, Buyer, cost_of
 from compactor.summarizing.extractive.candidate import Candidate
 from compactor.summarizing.extractive.layout import NOTHING, Layout
 from compactor.summarizing.extractive.salience import Salience
@@ -22,6 +22,7 @@ SHARES: Mapping[str, float] = {
     "tools": 0.02,
 }
 _MUST_SHARE = 0.25  # of the budget, for each of the lines that may not be missing; longer ones are cut to it
+_RULES_SHARE = 0.33  # of the budget, for the orders of users together
 _SCARCE_SHARE = 0.9  # the same where the headings alone would be too much
 _SPARE = 0.04  # of the budget; less is not worth a second round
 _SURE = 0.98  # of the room, since a rate measured on a part is off by a little for the whole
@@ -29,20 +30,35 @@ _SAMPLE = 3000  # code points that tell how many bytes a token has
 _LEAST = 1.0  # bytes a token, whatever a counter says
 
 
-def fill(layout: Layout, pool: Iterable[Candidate], salience: Salience, budget: int, counter: Counter) -> str:
+def fill(
+    layout: Layout,
+    pool: Iterable[Candidate],
+    salience: Salience,
+    budget: int,
+    counter: Counter,
+    carry: bool = False,
+) -> str:
     """The summary of the best candidates of ``pool`` that fits ``budget`` tokens as ``counter`` counts.
 
     Lines are weighed in bytes at the rate that a sample shows, and the whole is counted at the end. Where the
-    headings alone would take most of the budget, those that nothing stands under are left out.
+    headings alone would take most of the budget, those that nothing stands under are left out. With ``carry`` all
+    that a previous summary said comes before what is new.
     """
     chosen = [candidate for candidate in pool if candidate.content in layout.places]
     empty, room = _headed(layout, budget, counter)
     rate = _rate(chosen, counter)
     size = room * rate * _SURE
     buyer = Buyer(chosen, salience)
-    buyer.buy_musts(size * (_SCARCE_SHARE if empty is None else _MUST_SHARE))
+    most = size * (_SCARCE_SHARE if empty is None else _MUST_SHARE)
+    buyer.buy_musts(most, size * _SCARCE_SHARE if carry else most)
+    asked = buyer.spent
+    buyer.buy_rules(min(size * _RULES_SHARE, size - asked))
+    ruled = buyer.spent - asked
+    if carry:
+        buyer.buy_old(size)
+    left = min(size, (size - buyer.spent) / sum(SHARES.values()))
     for content, share in SHARES.items():
-        buyer.buy_for(content, size * share, size)
+        buyer.buy_for(content, left * share - (ruled if content == RULES else 0), size)
     buyer.buy_any(size)
     text = _write(layout, buyer.bought, empty)
     spare = budget - (used := counter.text(text))
@@ -74,11 +90,9 @@ def _rate(pool: Sequence[Candidate], counter: Counter) -> float:
     return max(len(sample.encode("utf-8", "replace")) / max(counter.text(sample), 1), _LEAST)
 
 
-def _trimmed(
-    layout: Layout, bought: Sequence[Candidate], empty: str | None, budget: int, counter: Counter
-) -> str:
+def _trimmed(layout: Layout, bought: Sequence[Candidate], empty: str | None, budget: int, counter: Counter) -> str:
     """The summary without its least useful lines, where it costs more than was reckoned."""
-    kept = sorted(bought, key=lambda candidate: (candidate.must, candidate.score), reverse=True)
+    kept = sorted(bought, key=lambda candidate: (candidate.must, candidate.score, -candidate.order), reverse=True)
     text = _write(layout, kept, empty)
     while kept and (used := counter.text(text)) > budget:
         over = len(text.encode()) * (used - budget) / used

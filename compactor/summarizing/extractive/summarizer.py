@@ -9,7 +9,8 @@ from compactor.summarizing.extractive.layout import layout_of
 from compactor.summarizing.extractive.previous import read_back
 from compactor.summarizing.extractive.salience import Salience
 
-_SHARE = 0.6  # of what it replaces: a summary that is hardly shorter than that is not worth its losses
+_SHARE = 0.6  # of what is folded: a summary that is hardly shorter than that is not worth its losses
+_UPDATE_SHARE = 0.3  # the same beside a previous summary, which is short already
 _LONG_TOKEN = 10  # code points that a token has at most, on the average of a text
 _READING = 6  # code points that are read in full, for each token of the summary; measured by forward recall
 
@@ -29,7 +30,9 @@ class ExtractiveSummarizer:
         carried = carry(read_back(request.previous or "", layout), facts)
         pool = candidates(facts, len(request.folded), carried)
         salience = Salience(request.folded, request.focus)
-        text = fill(layout, pool, salience, budget, request.counter)
+        # Where there is room for all that was carried over, little that is new pushes none of it out.
+        roomy = bool(request.previous) and budget < request.budget_tokens
+        text = fill(layout, pool, salience, budget, request.counter, carry=roomy)
         return SummaryReply(text, finish_reason="stop", model="extractive")
 
     async def asummarize(self, request: SummaryRequest) -> SummaryReply:
@@ -38,14 +41,18 @@ class ExtractiveSummarizer:
 
 
 def _budget(request: SummaryRequest) -> int:
-    """The tokens to aim at: what was asked for, but never more than a share of what is replaced."""
+    """The tokens to aim at: what was asked for, but never more than a share of what is folded.
+
+    The previous summary may keep its size: updates with little in them do not wear it away.
+    """
+    if not request.folded:
+        return request.budget_tokens
+    share = _UPDATE_SHARE if request.previous else _SHARE
     # Exact counts cost time: where the text is far longer than that, its length shows it.
-    left = request.budget_tokens * _LONG_TOKEN / _SHARE
+    left = request.budget_tokens * _LONG_TOKEN / share
     for message in request.folded:
         left -= len(message.text)
         if left < 0:
             return request.budget_tokens
-    if not request.folded:
-        return request.budget_tokens
-    replaced = request.counter.request(request.folded) + request.counter.text(request.previous or "")
-    return min(request.budget_tokens, int(replaced * _SHARE))
+    kept = request.counter.text(request.previous) if request.previous else 0
+    return min(request.budget_tokens, kept + int(request.counter.request(request.folded) * share))
