@@ -29,6 +29,9 @@ _LOOKS: Mapping[str, _Look] = {
 }
 """The parts in the order of a conversation."""
 
+_TITLES = {"summary": "summary (at its budget)"}
+"""What the legend calls a part, where it is more than its name."""
+
 
 def print_bars(output: Output, before: Mapping[str, int], after: Mapping[str, int], *, total: int) -> None:
     """The bars on one scale, and a legend. ``total`` is the whole request before."""
@@ -38,14 +41,16 @@ def print_bars(output: Output, before: Mapping[str, int], after: Mapping[str, in
     for label, parts in (("before", before), ("after", after)):
         cells = split_cells(parts, max(round(width * totals[label] / longest), 1))
         pieces = [(_fill(name, output) * count, _LOOKS[name].color) for name, count in cells.items()]
-        estimate = "" if label == "before" else " (the summary at its budget)" if after.get("summary") else ""
         padding = " " * (width - sum(cells.values()))
-        output.pieces([(f"{label:<7}", "bold"), *pieces, (f"{padding} {totals[label]:>9,} tokens{estimate}", "")])
+        output.pieces([(f"{label:<7}", "bold"), *pieces, (f"{padding} {totals[label]:>9,} tokens", "")])
     output.line("")
     names = [name for name in _LOOKS if before.get(name) or after.get(name)]
     output.table(
         (Column(""), Column("part"), Column("before", right=True), Column("after", right=True)),
-        [(_fill(name, output) * 2, name, f"{before.get(name, 0):,}", f"{after.get(name, 0):,}") for name in names],
+        [
+            (_fill(name, output) * 2, _TITLES.get(name, name), f"{before.get(name, 0):,}", f"{after.get(name, 0):,}")
+            for name in names
+        ],
     )
 
 

@@ -93,8 +93,11 @@ def _report(
     name = None if written is None else written.name
     stuck = force and not result.changed and result.report.folded == 0
     hint = advice(opened) if stuck else None
+    misnamed = None if written is None else written.misnamed(opened.document.container)
+    notices = [] if misnamed is None else [misnamed]
     if as_json:
+        told = result.to_dict()
         extra = {"summary": result.summary} if show_summary else {}
-        write_json({**result.to_dict(), "hint": hint, "output": name, **extra})
+        write_json({**told, "warnings": [*told["warnings"], *notices], "hint": hint, "output": name, **extra})
     else:
-        print_report(errors(), result, opened, written=name, hint=hint, show_summary=show_summary)
+        print_report(errors(), result, opened, written=name, hint=hint, notices=notices, show_summary=show_summary)

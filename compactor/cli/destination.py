@@ -11,9 +11,17 @@ from pathlib import Path
 from compactor.cli.failures import Refusal, Unwritten
 from compactor.cli.files import STANDARD, reason
 from compactor.cli.output import check_standard_output, write_bytes
+from compactor.messages.formats.document import Container
 
 _STREAMS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 """Names that many systems have for the standard streams, whatever these are connected to."""
+
+
+_LINES = (".jsonl", ".ndjson")
+"""What names of files end in that promise one JSON value a line."""
+
+_WHOLE = (".json",)
+"""What names of files end in that promise one JSON value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +51,16 @@ class Destination:
             return cls(STANDARD)
         _check_writable(output)
         return cls(output)
+
+    def misnamed(self, container: Container) -> str | None:
+        """What to say where the name promises another container than the input's, which is kept; else None."""
+        if self.name is None or self.in_place:
+            return None
+        lines = container == "lines"
+        if not self.name.lower().endswith(_WHOLE if lines else _LINES):
+            return None
+        held = "JSONL, a message a line," if lines else f"a JSON {container}"
+        return f"{self.name} holds {held} as the input does: the container is kept, whatever the name says"
 
     def write(self, data: bytes, came: bytes) -> None:
         """Writes everything or nothing: a file is written beside its place and then renamed.

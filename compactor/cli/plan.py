@@ -24,7 +24,8 @@ def plan(
     from compactor.cli.advice import advice
     from compactor.cli.opened import open_conversation
     from compactor.cli.output import messages, write_json
-    from compactor.cli.plan_report import Planned, print_plan, to_dict
+    from compactor.cli.plan_report import Planned, to_dict
+    from compactor.cli.plan_table import print_plan
 
     opened = open_conversation(file, options.Choices(policy, model, sets, context_length, target))
     planned = Planned.of(opened)

@@ -1,21 +1,16 @@
-"""A plan for people and as JSON: what becomes of every message, and tokens by part."""
+"""A plan as it is told: the fate of every message and why, tokens by part; and all of it as JSON."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 
-from compactor.cli.bars import print_bars
 from compactor.cli.opened import Opened
-from compactor.cli.output import Column, Output, printable
+from compactor.cli.output import printable
 from compactor.extension.protocols import Counter
 from compactor.messages.message import Message, Raw
 from compactor.parts import parts_before
 from compactor.planning.fates import MessageFate, Region, fates
 from compactor.planning.plan import Plan
-
-MANY = 60
-"""Messages from which on a row of the table stands for a run of them, unless every one is asked for."""
 
 PREVIEW = 60
 """Characters of a message's text that are shown."""
@@ -34,13 +29,18 @@ _LAST_FIRST = ("tail", "middle", "head", "system", "tools")
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A plan with what is needed to tell it: the fate of every message, and tokens by part."""
+    """A plan with what is needed to tell it: the fate of every message, and tokens by part.
+
+    ``grouped`` are the indexes of messages of the head that are kept only for the sake of their group: they lie
+    beyond what the policy protects.
+    """
 
     opened: Opened
     plan: Plan
     fates: tuple[MessageFate, ...]
     before: Mapping[str, int]
     after: Mapping[str, int]
+    grouped: frozenset[int | None]
 
     @classmethod
     def of(cls, opened: Opened) -> "Planned":
@@ -50,15 +50,21 @@ class Planned:
         there = {_PARTS.get(fate.region) for fate in told if not fate.message.is_system}
         before = _only_there(parts_before(counter, conversation, plan, plan.tokens), there)
         after = _only_there(_parts_after(counter, plan, conversation.tools), there)
-        return cls(opened, plan, told, before, after)
+        protected = opened.compactor.policy.boundaries.protect_first_n
+        grouped = frozenset(message.index for message in plan.head[protected:] if not message.is_system)
+        return cls(opened, plan, told, before, after, grouped)
 
     def tokens(self, message: Message) -> int:
         """What one message costs."""
         return self.opened.compactor.counter.message(message)
 
-    def why(self, fate: MessageFate) -> str:
-        """The policy key behind a fate, and where it is set."""
-        return f"{fate.key} ({self.opened.ready.loaded.line(fate.key)})" if fate.key else fate.reason
+    def why(self, fate: MessageFate) -> tuple[str, ...]:
+        """The policy key behind a fate and where it is set, with words before it where the key alone says too little;
+        each part is one that should stay on one line."""
+        if not fate.key:
+            return (fate.reason,)
+        where = f"{fate.key} ({self.opened.ready.loaded.line(fate.key)})"
+        return ("in one group with a protected message:", where) if fate.message.index in self.grouped else (where,)
 
 
 def _parts_after(counter: Counter, plan: Plan, tools: Sequence[Raw]) -> Mapping[str, int]:
@@ -89,88 +95,6 @@ def _only_there(parts: Mapping[str, int], there: Collection[str | None]) -> Mapp
         return parts
     beside = sum(parts[name] for name in empty)
     return {**parts, **dict.fromkeys(empty, 0), last: parts[last] + beside}
-
-
-def print_plan(output: Output, planned: Planned, *, hint: str | None, every: bool) -> None:
-    """Prints the decision, the table and the bars."""
-    plan, limits = planned.plan, planned.plan.limits
-    output.line(_headline(plan), style="bold")
-    window = limits.window
-    target = "" if limits.target is None else f", target {limits.target:,}"
-    policy = f"{planned.opened.compactor.policy.name} ({planned.opened.ready.loaded.path})"
-    budgets = f"threshold {limits.threshold:,}{target}, window {window.tokens:,} ({window.source})"
-    output.line(f"{plan.tokens:,} tokens; {budgets}")
-    output.line(f"policy {policy}, tail budget {limits.tail:,} tokens, summary budget {plan.summary_tokens:,} tokens")
-    for warning in planned.opened.ready.warnings:
-        output.line(warning, label="warning: ", style="yellow")
-    if hint is not None:
-        output.line(hint, label="hint: ", style="cyan")
-    output.line("")
-    collapsed = not every and len(planned.fates) > MANY
-    rows = _runs(planned) if collapsed else [_row(planned, [fate]) for fate in planned.fates]
-    output.table(_columns(output), rows)
-    if collapsed:
-        output.line("A row stands for messages with the same fate; --all shows every one.", style="dim")
-    output.line("")
-    print_bars(output, planned.before, planned.after, total=plan.tokens)
-
-
-def _columns(output: Output) -> Sequence[Column]:
-    return (
-        Column("#", whole=True),
-        Column("role", whole=True),
-        Column("tokens", right=True),
-        Column("becomes", whole=True),
-        Column("edit"),
-        Column("why", least=54 if output.width >= 120 else 28),  # a key with its line, or the key on a line of its own
-        Column("text", cut=True),
-    )
-
-
-def _headline(plan: Plan) -> str:
-    decision = plan.decision
-    due = f"Due: {decision.reason}" if decision.due else f"Not due: {decision.reason}"
-    if plan.pruned_only:
-        return f"{due}. Pruning {len(plan.edits)} messages would be enough."
-    if not plan.folded:
-        return f"{due}. Nothing would be folded."
-    return f"{due}. {len(plan.folded)} messages would be folded, {len(plan.edits)} pruned."
-
-
-def _runs(planned: Planned) -> Iterator[Sequence[str]]:
-    for _, run in groupby(planned.fates, key=lambda fate: (fate.fate, fate.region)):
-        yield _row(planned, list(run))
-
-
-def _row(planned: Planned, run: Sequence[MessageFate]) -> Sequence[str]:
-    """A row for messages of one fate."""
-    first, last = run[0], run[-1]
-    came = sum(planned.tokens(fate.message) for fate in run)
-    left = sum(planned.tokens(fate.after) for fate in run)
-    edits = [fate.edit for fate in run if fate.edit is not None]
-    alone = len(run) == 1
-    return (
-        _place(first.message) if alone else f"{_place(first.message)}-{_place(last.message)}",
-        first.message.role if alone else f"{len(run)} messages",
-        f"{came:,}" if came == left else f"{came:,} -> {left:,}",
-        f"{first.fate} ({first.region})",
-        (edits[0] if alone else f"{len(edits)} pruned") if edits else "",
-        planned.why(first),
-        preview(first.message),
-    )
-
-
-def _place(message: Message) -> str:
-    """The message's index in the input; a system prompt that stands apart has none."""
-    return "-" if message.index is None or message.index < 0 else str(message.index)
-
-
-def preview(message: Message, characters: int = PREVIEW) -> str:
-    """The beginning of a message's text on one line; what it calls where it has no text."""
-    text = message.text or ", ".join(f"{call.name}({call.arguments})" for call in message.calls)
-    # A multiple is enough: blanks are joined before the text is cut.
-    line = " ".join(printable(text[: 20 * characters]).split())
-    return line if len(line) <= characters else line[: characters - 3] + "..."
 
 
 def to_dict(planned: Planned) -> dict[str, Any]:
@@ -214,5 +138,17 @@ def _fate_dict(planned: Planned, fate: MessageFate) -> dict[str, Any]:
         "reason": fate.reason,
         "key": fate.key,
         "where": planned.opened.ready.loaded.line(fate.key) if fate.key else None,
-        "preview": preview(fate.message),
+        "preview": _preview(fate.message),
     }
+
+
+def beginning(message: Message) -> str:
+    """Where a message's text begins, on one line and at least as long as a preview; what it calls without a text."""
+    text = message.text or ", ".join(f"{call.name}({call.arguments})" for call in message.calls)
+    # A multiple is enough: blanks are joined before the text is cut.
+    return " ".join(printable(text[: 20 * PREVIEW]).split())
+
+
+def _preview(message: Message) -> str:
+    line = beginning(message)
+    return line if len(line) <= PREVIEW else line[: PREVIEW - 1].rstrip() + "…"

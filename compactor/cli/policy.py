@@ -18,9 +18,10 @@ Name = Annotated[str, typer.Argument(metavar="NAME|FILE", help="The policy.", sh
 def list_policies() -> None:
     """List the policies that can be used by name."""
     from compactor.cli.output import Column, messages
+    from compactor.cli.policy_values import described
     from compactor.policy.search import find_policies
 
-    rows = [(entry.name, entry.description, entry.path) for entry in find_policies()]
+    rows = [(entry.name, described(entry), entry.path) for entry in find_policies()]
     messages().table((Column("name", whole=True), Column("description"), Column("path")), rows)
 
 
@@ -32,17 +33,17 @@ def show_policy(
     sets: options.Sets = None,
 ) -> None:
     """Print a policy with all that it extends, and what applies to the model."""
-    from compactor.cli.output import Column, messages, write_text
+    from compactor.cli.origins import print_origins
+    from compactor.cli.output import messages, write_text
     from compactor.cli.policy_values import as_yaml, values_of
     from compactor.policy.loader import load_policy
 
     choices = options.Choices(name, model, sets)
     loaded = load_policy(name, model=model, overrides=choices.overrides())
-    if not origins:
+    if origins:
+        print_origins(messages(), values_of(loaded))
+    else:
         write_text(as_yaml(loaded.policy))
-        return
-    rows = [(key, value.shown, value.line) for key, value in values_of(loaded).items()]
-    messages().table((Column("key", whole=True), Column("value", cut=True), Column("where", whole=True)), rows)
 
 
 @app.command("validate")

@@ -2,13 +2,17 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import yaml
 
+from compactor.policy.chain import EXTENDS
 from compactor.policy.loader import LoadedPolicy
 from compactor.policy.models import Policy
 from compactor.policy.overrides import entry_name
+from compactor.policy.search import PolicyEntry
+from compactor.policy.source import read_yaml
 from compactor.policy.tree import Node
 
 _NAMING = ("name", "description")
@@ -27,6 +31,16 @@ class Value:
         """The value on one line, as YAML would have it."""
         text = yaml.safe_dump(self.content, default_flow_style=True, allow_unicode=True, width=2**31)
         return text.removesuffix("\n").removesuffix("\n...")
+
+
+def described(entry: PolicyEntry) -> str:
+    """A policy's description; of one that has none, what it extends."""
+    path = Path(entry.path)
+    if entry.description.strip() or not path.is_file():
+        return entry.description
+    root = read_yaml(path.read_text(encoding="utf-8-sig"), entry.path).root
+    parent = root.child(EXTENDS) if root else None
+    return f"(extends {parent.content})" if parent else ""
 
 
 def as_yaml(policy: Policy) -> str:

@@ -1,6 +1,6 @@
 """The report of a compaction for people: every outcome in its own words."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from compactor.assembly.repair import Repairs
@@ -11,6 +11,9 @@ from compactor.engine import FORCED
 from compactor.result import CompactionResult, Outcome, Report
 
 LABEL_WIDTH = 10
+
+_DECLINED = "declined: "
+"""What the failure of an attempt begins with where a summarizer had nothing to offer, which is no error."""
 
 _STYLES = {
     Outcome.COMPACTED: "bold green",
@@ -46,11 +49,13 @@ def print_report(
     *,
     written: str | None,
     hint: str | None = None,
+    notices: Sequence[str] = (),
     show_summary: bool = False,
 ) -> None:
-    """Prints the report; ``written`` is where the conversation went, ``hint`` what to do where nothing was done."""
+    """Prints the report; ``written`` is where the conversation went, ``hint`` what to do where nothing was done,
+    ``notices`` are warnings about what was asked for."""
     output.line(_headline(result), style=_STYLES[result.outcome])
-    for row in _rows(result, opened, written, hint):
+    for row in _rows(result, opened, written, hint, notices):
         output.line(row.text, label=f"  {row.label:<{LABEL_WIDTH}}", style=row.style)
     if show_summary:
         output.line("")
@@ -86,7 +91,9 @@ def _change(report: Report) -> str:
     )
 
 
-def _rows(result: CompactionResult, opened: Opened, written: str | None, hint: str | None) -> Iterator[Row]:
+def _rows(
+    result: CompactionResult, opened: Opened, written: str | None, hint: str | None, notices: Sequence[str]
+) -> Iterator[Row]:
     report = result.report
     if result.changed:
         yield from _what_happened(report)
@@ -101,7 +108,7 @@ def _rows(result: CompactionResult, opened: Opened, written: str | None, hint: s
         yield Row("target", f"{report.target_tokens:,} tokens{_met(result)}")
     path = opened.ready.loaded.path
     yield Row("policy", f"{report.policy}{f' ({path})' if path else ''}, counter {report.counter}")
-    for warning in report.warnings:
+    for warning in (*report.warnings, *notices):
         yield Row("warning", warning, "yellow")
     if result.outcome is Outcome.NOT_NEEDED:
         yield Row("hint", "--force compacts all the same", "cyan")
@@ -139,7 +146,16 @@ def _asked(report: Report) -> Iterator[Row]:
     """What the summarisers said that made no summary."""
     for attempt in report.attempts:
         if attempt.failure is not None:
-            yield Row("asked", f"{attempt.summarizer}: {attempt.failure}")
+            yield Row("asked", f"{attempt.summarizer}: {_answer(attempt.failure)}")
+
+
+def _answer(failure: str) -> str:
+    if not failure.startswith(_DECLINED):
+        return failure
+    reason = failure.removeprefix(_DECLINED)
+    if reason.startswith("no model configured"):
+        return "no model named (summary.model, --summary-model), nothing was sent"
+    return f"nothing to offer here ({reason})"
 
 
 def _trigger(report: Report, opened: Opened) -> str:

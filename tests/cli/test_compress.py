@@ -81,7 +81,7 @@ def test_the_report(run: Run) -> None:
         f"head {report['head']}, tail {report['tail']} messages",
         f"{report['folded']} messages into a summary",
         "by extractive",
-        "litellm: declined: no model configured",
+        "asked     litellm: no model named (summary.model, --summary-model), nothing was sent",
         "tokens: tokens >= threshold_tokens",
         "16,000 tokens (policy window.context_length); threshold 8,000",
         "4,000 tokens, met",
@@ -162,6 +162,31 @@ def test_the_container_is_kept(run: Run) -> None:
     Path("long.jsonl").write_text("".join(json.dumps(message) + "\n" for message in LONG), encoding="utf-8")
     lines = run("compress", "long.jsonl", *SMALL_WINDOW, "-o", "-").stdout.splitlines()
     assert [json.loads(line)["role"] for line in lines][:2] == ["system", "user"]
+
+
+@pytest.mark.parametrize(
+    ("source", "out", "told"),
+    [
+        ("long.json", "out.jsonl", "out.jsonl holds a JSON list as the input does"),
+        ("short.json", "out.ndjson", "out.ndjson holds a JSON list as the input does"),
+        ("long.jsonl", "out.json", "out.json holds JSONL, a message a line, as the input does"),
+        ("long.jsonl", "out.jsonl", None),
+        ("long.json", "out.json", None),
+        ("long.json", "out", None),
+    ],
+)
+def test_a_name_that_promises_another_container(run: Run, source: str, out: str, told: str | None) -> None:
+    Path("long.jsonl").write_text("".join(json.dumps(message) + "\n" for message in LONG), encoding="utf-8")
+    reported = run("compress", source, *SMALL_WINDOW, "-o", out)
+    warned = json.loads(run("compress", source, *SMALL_WINDOW, "-o", out, "--json").stdout)["warnings"]
+    kept = [line for line in (*reported.stderr.splitlines(), *warned) if "the container is kept" in line]
+    assert len(kept) == (0 if told is None else 2)
+    assert all(str(told) in line for line in kept)
+
+
+def test_in_place_there_is_no_name_to_warn_about(run: Run) -> None:
+    Path("list.jsonl").write_text(json.dumps(LONG), encoding="utf-8")
+    assert "the container is kept" not in run("compress", "list.jsonl", *SMALL_WINDOW, "--in-place").stderr
 
 
 def test_in_place_keeps_the_mode_and_a_link(run: Run) -> None:

@@ -1,13 +1,14 @@
 """``compactor plan``: the fate of every message, and tokens by part."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from compactor.cli.bars import split_cells
-from compactor.testing import assistant, system, user
+from compactor.testing import assistant, call, filler, result, system, user
 
 from .conftest import DATA, LONG, SMALL_WINDOW, Run
 
@@ -89,13 +90,62 @@ def test_pruning_that_is_enough(run: Run) -> None:
     assert "messages would be enough." in told
 
 
-def test_plain_and_narrow(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+GROUPED = [
+    system("You are a coding agent."),
+    user("Fix the parser."),
+    assistant(None, call("a", "read_file"), call("b", "read_file")),
+    result("a", filler(1500)),
+    result("b", filler(1500)),
+    *LONG[2:],
+]
+"""A session whose first three messages end within a group."""
+
+
+@pytest.mark.parametrize("every", [(), ("--all",)])
+@pytest.mark.parametrize("width", [60, 80, 99, 100, 119, 120, 121, 140, 160, 200])
+def test_no_width_cuts_a_reason(run: Run, monkeypatch: pytest.MonkeyPatch, width: int, every: tuple[str, ...]) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    Path("grouped.json").write_text(json.dumps(GROUPED), encoding="utf-8")
+    lines = run("plan", "grouped.json", *SMALL_WINDOW, *every).stdout.splitlines()
+    assert all(len(line) <= width and line == line.rstrip() for line in lines)
+    for key in ("boundaries.protect_first_n", "boundaries.tail_budget_ratio"):
+        assert any(re.search(rf"{key} \(shipped:hermes\.yaml:\d+\)", line) for line in lines)
+    assert any("in one group with a protected message" in line for line in lines)
+
+
+def test_a_reason_has_a_line_of_its_own_where_columns_are_few(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
+    lines = run("plan", "long.json", *SMALL_WINDOW).stdout.splitlines()
+    assert "\x1b" not in "".join(lines)
+    place = next(place for place, line in enumerate(lines) if line.startswith("4-79"))
+    assert re.fullmatch(r"    boundaries\.tail_budget_ratio \(shipped:hermes\.yaml:\d+\)", lines[place + 1])
+
+
+def test_a_head_beyond_the_protected_messages_is_explained(run: Run) -> None:
+    Path("grouped.json").write_text(json.dumps(GROUPED), encoding="utf-8")
+    told = run("plan", "grouped.json", *SMALL_WINDOW).stdout.splitlines()
+    rows = {line.split()[0]: line for line in told if line.strip()}
+    assert "in one group" not in rows["1-2"]
+    assert "in one group with a protected message" in rows["3-4"]
+
+
+def test_the_numbers_and_what_pruning_leaves(run: Run) -> None:
     told = run("plan", "long.json", *SMALL_WINDOW).stdout
-    assert "\x1b" not in told
-    table = [line for line in told.splitlines() if line.startswith(("0 ", "1-3", "4-79", "80-91"))]
-    assert len(table) == 4
-    assert all(len(line) <= 80 for line in table)
+    assert "tail budget 1,600 tokens, up to 2,400;" in told
+    assert "up to" not in run("plan", "long.json", "--set", "boundaries.tail_soft_ceiling=1").stdout
+    kept = "Kept messages that are pruned stay in place"
+    assert kept not in run("plan", "short.json").stdout
+    Path("grouped.json").write_text(json.dumps(GROUPED), encoding="utf-8")
+    assert kept in run("plan", "grouped.json", *SMALL_WINDOW).stdout
+
+
+def test_a_text_that_is_cut_says_so(run: Run) -> None:
+    long = " ".join(["word"] * 100)
+    Path("text.json").write_text(json.dumps([user(long), assistant("short"), user("bye")]), encoding="utf-8")
+    rows = {line.split()[0]: line for line in run("plan", "text.json").stdout.splitlines() if line.strip()}
+    assert rows["0"].endswith("word…")
+    assert rows["1"].endswith("short")
+    assert json.loads(run("plan", "text.json", "--json").stdout)["fates"][0]["preview"].endswith("…")
 
 
 @pytest.mark.parametrize(

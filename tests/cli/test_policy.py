@@ -64,6 +64,33 @@ def test_origins(run: Run, mine: Path) -> None:
     assert rows["boundaries.protect_first_n"][1].startswith("shipped:hermes.yaml:")
 
 
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_origins_where_a_table_has_no_room(run: Run, mine: Path, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    told = run("policy", "show", "mine", "--origins", "--set", "min_gain=0.2").stdout
+    lines = told.splitlines()
+    assert "threshold = 0.6  # policies/mine.yaml:4" in lines
+    assert "min_gain = 0.2  # --set" in lines
+    assert all(len(line) <= width for line in lines)
+    assert "change it only if the user's aim has evolved." in " ".join(told.split())
+    keys = [line for line in lines if not line.startswith(" ")]
+    assert len(keys) == sum("# " in line for line in lines)
+
+
+def test_a_list_says_what_a_policy_without_description_extends(run: Run) -> None:
+    Path("policies").mkdir()
+    for name, more in {
+        "child": "extends: hermes\n",
+        "alone": "",
+        "told": "extends: hermes\ndescription: Mine.\n",
+    }.items():
+        Path(f"policies/{name}.yaml").write_text(f"version: 1\nname: {name}\n{more}", encoding="utf-8")
+    rows = {line.split()[0]: line.split()[1:] for line in run("policy", "list").stdout.splitlines() if line.strip()}
+    assert rows["child"] == ["(extends", "hermes)", "policies/child.yaml"]
+    assert rows["alone"] == ["policies/alone.yaml"]
+    assert rows["told"] == ["Mine.", "policies/told.yaml"]
+
+
 def test_validate(run: Run, mine: Path) -> None:
     told = run("policy", "validate", "mine", "policies/mine.yaml", "default", "hermes")
     assert told.exit_code == 0
