@@ -17,9 +17,12 @@ PYTEST := $(BIN)/pytest -o cache_dir=$(VENV)/pytest -n $(WORKERS) --maxprocesses
 help:  ## List the targets.
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 8
 
-demo: $(VENV)/run.stamp  ## Compact examples/long-session.json into demo-output/ and print the report.
+demo: $(VENV)/run.stamp  ## Compact a long session into demo-output/; show the report and what a memory plugin kept.
 	@mkdir -p demo-output
-	@$(BIN)/compactor compress examples/long-session.json -o demo-output/compacted.json --model gpt-4o
+	@$(BIN)/compactor compress examples/long-session.json -o demo-output/compacted.json --model gpt-4o \
+	  --policy examples/demo.yaml
+	@printf '\n%s\n' 'What its memory plugin keeps for later sessions:'
+	@for file in demo-output/MEMORY.md demo-output/USER.md; do printf '\n%s:\n' $$file; cat $$file; done
 
 test: $(VENV)/dev.stamp  ## Run the tests (ARGS="-k plan" is passed on).
 	@$(PYTEST) $(ARGS)

@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Iterable
 
-from benchmarks import checking, cold_start, compaction, memory
+from benchmarks import checking, cold_start, compaction, memory, redaction
 from benchmarks.measuring import Row
 
 BENCHMARKS = {
@@ -12,6 +12,7 @@ BENCHMARKS = {
     "compaction": compaction.measure,
     "checking": checking.measure,
     "memory": memory.measure,
+    "redaction": redaction.measure,
 }
 
 

@@ -47,7 +47,7 @@ def read_conversation(
     state only where the transcript has none.
     """
     fitting = _fitting(raw, formats)
-    given = tuple(fitting.parse(message, index) for index, message in enumerate(raw))
+    given = tuple(_parsed(fitting, message, index) for index, message in enumerate(raw))
     if system is not None:
         given = (fitting.parse({"role": "system", "content": system}, SYSTEM_INDEX), *given)
     ordered, moved = gathered(given)
@@ -65,6 +65,13 @@ def fingerprint(messages: Sequence[Raw], system: Any, tools: Sequence[Raw], limi
     for value in (*messages, system, list(tools), numbers):
         digest.update(compact_json(value).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()[:32]
+
+
+def _parsed(fitting: Format, message: Any, index: int) -> Message:
+    try:
+        return fitting.parse(message, index)
+    except Exception as error:
+        raise InputError(f"format {fitting.name!r} cannot read message {index}: {error!r}") from error
 
 
 def _fitting(messages: Sequence[Any], formats: Sequence[Format]) -> Format:

@@ -1,32 +1,42 @@
 """One compaction from start to end."""
 
+import asyncio
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 from compactor.assembly.assemble import with_note
 from compactor.assembly.frame import frame_summary
 from compactor.conversation import Conversation, read_conversation
-from compactor.errors import PromptError
+from compactor.errors import PluginError, PromptError, SummarizerFailed
+from compactor.extension.functions import Function
+from compactor.extension.isolation import HookAnswer, HookCall, call_hook, call_hook_async, described
 from compactor.extension.protocols import Counter, Summarizer, SummaryReply, SummaryRequest
 from compactor.messages.message import Message, Raw, Text
 from compactor.planning.limits import Limits
 from compactor.planning.plan import Plan, Task, make_plan
 from compactor.planning.trigger import Decision, decide, trigger_variables
+from compactor.plugin_calls import PluginCalls, RequiredPluginFailed, completion
 from compactor.policy.models import Policy
 from compactor.policy.overrides import Override
 from compactor.prepared import PolicySource, PreparedPolicy, prepare
+from compactor.redaction import Redaction
 from compactor.result import CompactionResult, Outcome, Report
 from compactor.state import CompactionState
 from compactor.steps import drive, drive_async
 from compactor.summarizing import chain
-from compactor.summarizing.functions import Function
 from compactor.summarizing.transcript import write_prompt
 from compactor.verdict import Case
 
-Steps = Generator[chain.Ask, SummaryReply | str, CompactionResult]
+Step = chain.Ask | HookCall
+Answer = SummaryReply | str | HookAnswer
+Steps = Generator[Step, Any, CompactionResult]
+
+_STATE_SHARE = 5
+"""Restated state may take a fifth of the target (of the window, without one): it must not crowd out the rest."""
 
 FORCED = "forced"
 """What stands for the trigger's name in a compaction that the caller forced."""
@@ -44,17 +54,20 @@ class Compactor:
         summarizer: Summarizer | Function | None = None,
         environ: Mapping[str, str] | None = None,
         clock: Callable[[], float] = time.time,
+        host_state: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         """``policy`` is a name, a file or a mapping; ``model`` the agent's model, for its window and encoding.
 
         ``overrides`` are values for single keys (``{"threshold": 0.6}``); ``summarizer`` (an object or a function
         ``(SummaryRequest) -> str``) is asked in place of the policy's own; ``environ`` stands in for
-        ``os.environ``; ``clock`` tells the seconds since the epoch, for cooldowns.
+        ``os.environ``; ``clock`` tells the seconds since the epoch, for cooldowns. ``host_state`` is handed to state
+        plugins: values, or functions without arguments that give one, by the names that the plugins document.
 
         Raises ``PolicyError`` with every mistake in the policy.
         """
         self._ready = prepare(policy, model=model, overrides=overrides, summarizer=summarizer, environ=environ)
         self._clock = clock
+        self._host_state = host_state
 
     @property
     def prepared(self) -> PreparedPolicy:
@@ -120,7 +133,7 @@ class Compactor:
         Raises ``InputError`` when the messages cannot be read; whatever goes wrong after that is an outcome.
         """
         steps = self._steps(messages, system, tools, state, focus, force)
-        return drive(steps, lambda ask: ask.summarizer.summarize(ask.request))
+        return drive(steps, _perform)
 
     async def acompact(
         self,
@@ -134,7 +147,7 @@ class Compactor:
     ) -> CompactionResult:
         """As ``compact``, with the summarisers awaited."""
         steps = self._steps(messages, system, tools, state, focus, force)
-        return await drive_async(steps, lambda ask: ask.summarizer.asummarize(ask.request))
+        return await drive_async(steps, _perform_async)
 
     def _read(
         self, messages: Sequence[Raw], system: Any, tools: Sequence[Raw], state: CompactionState | None
@@ -154,7 +167,7 @@ class Compactor:
         )
         return decide(self.policy, self._ready.rules, variables)
 
-    def _plan(self, conversation: Conversation, decision: Decision, tokens: int) -> Plan:
+    def _plan(self, conversation: Conversation, decision: Decision, tokens: int, state: str | None = None) -> Plan:
         return make_plan(
             Task(
                 decision=decision,
@@ -166,16 +179,18 @@ class Compactor:
                 counter=self.counter,
                 pruners=self._ready.pruners,
                 tokens=tokens,
-                overhead=self._overhead(conversation),
+                overhead=self._overhead(conversation, state),
                 count=conversation.count,
             )
         )
 
-    def _overhead(self, conversation: Conversation) -> int:
-        """Tokens of what is added to the result beside the summary itself: its frame, and the note."""
+    def _overhead(self, conversation: Conversation, state: str | None) -> int:
+        """Tokens of what is added to the result beside the summary itself: its frame, restated state, the note."""
         count = conversation.count + 1
         templates, assembly = self._ready.templates, self.policy.assembly
-        frame = Message("user", (Text(frame_summary(templates, assembly, "-", count=count, anchored=True)),))
+        frame = Message(
+            "user", (Text(frame_summary(templates, assembly, "-", count=count, anchored=True, state=state)),)
+        )
         first = conversation.given[:1]
         noted = with_note(first, templates.render(assembly.system_note, {"count": count}))
         note = sum(map(self.counter.message, noted)) - sum(map(self.counter.message, first))
@@ -195,8 +210,12 @@ class Compactor:
         conversation = self._read(messages, system, tools, state)
         earlier = conversation.earlier
         state = replace(state, summary=earlier.summary if earlier else state.summary, count=conversation.count)
-        tokens = self._tokens(conversation)
-        decision = self._decide(conversation, tokens)
+        try:
+            tokens = self._tokens(conversation)
+            decision = self._decide(conversation, tokens)
+        except PluginError as error:  # a counter of a plugin
+            unknown = self._report(conversation, Decision(False, None, str(error)), 0)
+            return Case(self._ready, conversation, state, unknown).unchanged(Outcome.FAILED, str(error))
         if force:
             decision = replace(decision, due=True, rule=FORCED, reason="forced by the caller")
         case = Case(self._ready, conversation, state, self._report(conversation, decision, tokens))
@@ -204,48 +223,75 @@ class Compactor:
             return case.unchanged(Outcome.NOT_NEEDED, decision.reason)
         if (settled := case.settled) is not None:
             return case.unchanged(Outcome(settled.outcome), settled.reason)
+        plugins = PluginCalls(self._ready.hooks, self.counter, Redaction(self._ready.redactors))
         try:
-            return (yield from self._compaction(case, decision, focus))
-        except PromptError as error:
-            return case.unchanged(Outcome.FAILED, str(error))
+            result = yield from self._compaction(case, decision, focus, plugins)
+        except RequiredPluginFailed as error:
+            result = case.with_plugins(error.reports).unchanged(Outcome.FAILED, str(error))
+        except (PromptError, PluginError) as error:
+            result = case.unchanged(Outcome.FAILED, str(error))
+        return (yield from plugins.told(result))
 
-    def _compaction(self, case: Case, decision: Decision, focus: str | None) -> Steps:
-        """Plan, summary, result; raises ``PromptError`` for a template that fails on this conversation."""
+    def _compaction(self, case: Case, decision: Decision, focus: str | None, plugins: PluginCalls) -> Steps:
+        """Plan, plugins, summary, result.
+
+        Raises ``PromptError`` for a template that fails on this conversation, ``RequiredPluginFailed`` for a plugin
+        that may not fail, ``PluginError`` for a pruner, counter or redactor that does.
+        """
         with _Stopwatch() as planning:
             plan = self._plan(case.conversation, decision, case.report.tokens_before)
-        case = case.with_plan(plan, planning.seconds)
+        if not plan.folded:
+            return case.with_plan(plan, planning.seconds).pruned(plan)
+        redaction = plugins.redaction
+        focus = focus and redaction.text(focus)
+        room = (self.limits.target or self.limits.usable) // _STATE_SHARE
+        state, reports = yield from plugins.state(case.conversation.given, self._host_state, room)
+        if state is not None:
+            plan = self._plan(case.conversation, decision, case.report.tokens_before, state=state)
+        case = case.with_plan(plan, planning.seconds).with_plugins(reports)
         if not plan.folded:
             return case.pruned(plan)
+        complete = completion(self.policy.summary, redaction)
+        memory, reports = yield from plugins.memory(
+            case.conversation.given, plan, count=case.conversation.count, focus=focus, complete=complete
+        )
+        case = case.with_plugins(reports)
         with _Stopwatch() as summarizing:
             answered = yield from chain.summaries(
                 self._ready.summarizers,
-                self._request(plan, focus),
+                self._request(plan, focus, memory, redaction),
                 replaced_tokens=self._replaced_tokens(plan),
                 wait_after=self.policy.summary.cooldown_after,
                 cooldowns=case.state.cooldowns,
                 now=self._clock(),
+                redact=redaction.text,
             )
-        return case.with_answer(answered, summarizing.seconds).compacted(plan, answered)
+        return case.with_answer(answered, summarizing.seconds, redaction).compacted(plan, answered, redaction, state)
 
-    def _request(self, plan: Plan, focus: str | None) -> SummaryRequest:
+    def _request(self, plan: Plan, focus: str | None, memory: str | None, redaction: Redaction) -> SummaryRequest:
+        folded = redaction.messages(plan.folded)
+        previous = plan.previous and redaction.text(plan.previous)
+
         def write() -> str:
             return write_prompt(
                 self.policy,
                 self._ready.templates,
-                plan.folded,
-                previous=plan.previous,
+                folded,
+                previous=previous,
                 budget_tokens=plan.summary_tokens,
                 focus=focus,
+                memory=memory,
             )
 
         return SummaryRequest(
             write_prompt=cache(write),
-            folded=plan.folded,
-            previous=plan.previous,
+            folded=folded,
+            previous=previous,
             sections=self.policy.summary.sections,
             budget_tokens=plan.summary_tokens,
             counter=self.counter,
             focus=focus,
+            memory=memory,
         )
 
     def _replaced_tokens(self, plan: Plan) -> int:
@@ -281,6 +327,31 @@ def compact(messages: Sequence[Raw], policy: PolicySource = "default", **options
     """
     call = {key: options.pop(key) for key in ("system", "tools", "state", "focus", "force") if key in options}
     return Compactor(policy, **options).compact(messages, **call)
+
+
+def _perform(step: Step) -> Answer:
+    if isinstance(step, HookCall):
+        return call_hook(step)
+    try:
+        return step.summarizer.summarize(step.request)
+    except (Exception, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise SummarizerFailed(f"{type(error).__name__}: {described(error)}") from error
+
+
+async def _perform_async(step: Step) -> Answer:
+    if isinstance(step, HookCall):
+        return await call_hook_async(step)
+    try:
+        return await step.summarizer.asummarize(step.request)
+    except (Exception, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        task = asyncio.current_task()
+        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+            raise  # somebody cancels us; the summariser did not make it up
+        raise SummarizerFailed(f"{type(error).__name__}: {described(error)}") from error
 
 
 class _Stopwatch:

@@ -1,5 +1,6 @@
 """A policy with everything that it names made ready: counter, pruners, summarisers, templates, limits."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -9,8 +10,11 @@ from typing import Any
 from compactor import builtin
 from compactor.assembly.frame import frame_static, frame_summary
 from compactor.errors import Problem, PromptError
-from compactor.extension.host import Host
-from compactor.extension.protocols import Counter, Format, Pruner, Summarizer
+from compactor.extension.functions import Function, as_summarizer
+from compactor.extension.host import Extension
+from compactor.extension.isolation import Hook
+from compactor.extension.protocols import Counter, Format, Pruner, Redactor, Summarizer
+from compactor.extension.roster import Roster, disabled_plugins
 from compactor.planning.limits import Limits, derive_limits
 from compactor.planning.trigger import Rule
 from compactor.policy.draft import Draft
@@ -20,7 +24,7 @@ from compactor.policy.loader import LoadedPolicy, load_policy
 from compactor.policy.models import Assembly, Policy, Section, SectionPart
 from compactor.policy.overrides import Override
 from compactor.policy.summary import SummaryInput
-from compactor.summarizing.functions import Function, as_summarizer
+from compactor.redaction import PatternRedactor, read_patterns, shipped_patterns
 from compactor.summarizing.transcript import Call, Turn
 from compactor.templates import VARIABLES as TEMPLATE_VARIABLES
 from compactor.templates import Templates
@@ -28,6 +32,9 @@ from compactor.tokens.windows import context_window
 
 PolicySource = str | Path | Mapping[str, Any]
 """A policy's name, its file, or its content."""
+
+LIFE_CYCLE = ("on_pre_compress", "provide_state", "on_post_compress", "on_compaction_failed")
+"""The hooks that are called in the life of a conversation."""
 
 _TEMPLATE_KEYS = {
     ("summary", "first"): "first",
@@ -46,6 +53,7 @@ _SAMPLES: Mapping[str, Any] = {
     "budget_tokens": 2000,
     "focus": "the tests",
     "previous_summary": "## Goal",
+    "memory": "The build needs JDK 21.",
     "turns": (Turn("assistant", "Hello.", (Call("run", "{}"),)), Turn("tool", "done", call_id="c1")),
     "limits": SummaryInput(),
     "count": 1,
@@ -65,6 +73,8 @@ class PreparedPolicy:
     summarizers: tuple[tuple[str, Summarizer], ...]
     formats: tuple[Format, ...]
     templates: Templates
+    redactors: tuple[Redactor, ...]
+    hooks: Mapping[str, tuple[Hook, ...]]
     warnings: tuple[str, ...]
 
     @property
@@ -84,7 +94,8 @@ def prepare(
 
     Raises ``PolicyError`` with every mistake that there is, templates and the options of pruners included.
     """
-    host = Host([(builtin.NAME, builtin)])
+    environ = os.environ if environ is None else environ
+    roster = Roster(Extension(builtin.NAME, builtin, "built in"), disabled_plugins(environ))
 
     @cache  # a template is compiled once, however often it is looked at
     def templates_of(folder: Path | None) -> Templates:
@@ -95,11 +106,13 @@ def prepare(
         model=model,
         overrides=overrides,
         environ=environ,
-        checks=[host.problems, lambda draft: template_problems(draft, templates_of)],
+        checks=[roster.problems, lambda draft: template_problems(draft, templates_of)],
     )
     policy = loaded.policy
+    host = roster.host(Draft(loaded.tree))
     window = context_window(model, configured=policy.window.context_length, unknown=policy.window.unknown_model)
     limits = derive_limits(policy, window)
+    own_patterns = read_patterns(policy.redaction.patterns)
     own = getattr(summarizer, "__name__", type(summarizer).__name__)
     return PreparedPolicy(
         loaded=loaded,
@@ -114,6 +127,8 @@ def prepare(
         summarizers=host.summarizers(policy) if summarizer is None else ((own, as_summarizer(summarizer)),),
         formats=host.formats(),
         templates=templates_of(_folder(loaded.path)),
+        redactors=(PatternRedactor((*shipped_patterns(), *own_patterns)), *host.redactors(policy)),
+        hooks={name: host.hooks(name) for name in LIFE_CYCLE},
         warnings=tuple(_warnings(policy, model, limits)),
     )
 
@@ -126,7 +141,7 @@ def template_problems(draft: Draft, templates_of: Callable[[Path | None], Templa
         name = part.get(key[1]) if isinstance(part, dict) else None
         if not isinstance(name, str):
             continue
-        templates = templates_of(_folder(draft.locate(key).rsplit(":", 2)[0]))
+        templates = templates_of(draft.folder(key))
         try:
             templates.check(name, TEMPLATE_VARIABLES[kind])
             try_out(templates, name, kind)

@@ -7,6 +7,7 @@ from typing import Any
 
 from compactor.assembly.laws import CHECKED, Violation
 from compactor.assembly.repair import Repairs
+from compactor.hooks import PluginReport
 from compactor.messages.message import Raw
 from compactor.state import CompactionState
 from compactor.summarizing.chain import Attempt
@@ -34,8 +35,9 @@ class Report:
     """The numbers of a compaction. Token figures are as the policy's counter counts.
 
     ``head``, ``folded`` and ``tail`` are numbers of messages, ``pruned`` of messages that pruning changed.
-    ``summary_budget`` is the size in tokens that the summary was to aim at. ``parts`` has the tokens by part, before
-    and after; ``seconds`` the time by phase.
+    ``summary_budget`` is the size in tokens that the summary was to aim at. ``redacted`` counts the secrets that were
+    kept from summarisers and plugins, by kind; ``plugins`` are the calls of plugins. ``parts`` has the tokens by part,
+    before and after; ``seconds`` the time by phase.
     """
 
     policy: str
@@ -60,6 +62,8 @@ class Report:
     violations: tuple[Violation, ...] = ()
     summarizer: str | None = None
     attempts: tuple[Attempt, ...] = ()
+    redacted: Mapping[str, int] = field(default_factory=dict)
+    plugins: tuple[PluginReport, ...] = ()
     parts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     seconds: Mapping[str, float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()

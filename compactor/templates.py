@@ -28,6 +28,7 @@ _PROMPT: Mapping[str, str] = {
     "sections": _SECTIONS,
     "budget_tokens": "the size to aim at, in tokens",
     "focus": "what the caller asked to keep in mind, or None",
+    "memory": "what memory plugins remember, or None",
 }
 VARIABLES: Mapping[str, Mapping[str, str]] = {
     "first": _PROMPT,
@@ -41,12 +42,14 @@ VARIABLES: Mapping[str, Mapping[str, str]] = {
         "summary": "the summary",
         "count": "which compaction of the conversation this is, from 1",
         "anchored": "true when a user request that stands after the summary was worked on before it",
+        "state": "what state plugins restate (a to-do list, open files), or None",
     },
     "unavailable": {
         "turns": "how many messages went unsummarised",
         "summary": "the summary that existed before, or None",
         "count": "which compaction of the conversation this is, from 1",
         "anchored": "true when a user request that stands after the note was worked on before it",
+        "state": "what state plugins restate (a to-do list, open files), or None",
     },
 }
 """The variables of each kind of template, by the policy key that names it."""

@@ -7,11 +7,13 @@ from typing import Any
 from compactor.assembly.finish import Finished, finish
 from compactor.assembly.frame import frame_static, frame_summary
 from compactor.conversation import SYSTEM_INDEX, Conversation, fingerprint
+from compactor.hooks import PluginReport
 from compactor.messages.earlier import summaries_in
 from compactor.messages.message import Message, Raw
 from compactor.parts import parts_after, parts_before
 from compactor.planning.plan import Plan
 from compactor.prepared import PreparedPolicy
+from compactor.redaction import Redaction
 from compactor.result import CompactionResult, Outcome, Report
 from compactor.state import CompactionState, Settled
 from compactor.summarizing.chain import Answered
@@ -40,10 +42,20 @@ class Case:
         )
         return replace(self, report=report)
 
-    def with_answer(self, answered: Answered, seconds: float) -> "Case":
+    def with_plugins(self, reports: Sequence[PluginReport]) -> "Case":
+        """The case with the calls of plugins in its report."""
+        return replace(self, report=replace(self.report, plugins=(*self.report.plugins, *reports)))
+
+    def with_answer(self, answered: Answered, seconds: float, redaction: Redaction) -> "Case":
         """The case with what the summarisers said in its report, and their cooldowns in its state."""
         timings = {**self.report.seconds, "summary": seconds}
-        report = replace(self.report, summarizer=answered.summarizer, attempts=answered.attempts, seconds=timings)
+        report = replace(
+            self.report,
+            summarizer=answered.summarizer,
+            attempts=answered.attempts,
+            seconds=timings,
+            redacted=dict(redaction.counts),
+        )
         return replace(self, report=report, state=replace(self.state, cooldowns=answered.cooldowns))
 
     @property
@@ -72,21 +84,34 @@ class Case:
         reason = f"pruning was enough: {made}" if plan.pruned_only else f"{made}; {_nothing_between(plan)}"
         return self._judged(finished, Outcome.PRUNED, reason, self.state)
 
-    def compacted(self, plan: Plan, answered: Answered) -> CompactionResult:
-        """The result with the summary, or with the static note where nobody made one and the policy allows it."""
+    def compacted(self, plan: Plan, answered: Answered, redaction: Redaction, restated: str | None) -> CompactionResult:
+        """The result with the summary, or with the static note where nobody made one and the policy allows it.
+
+        ``restated`` is the state that stands behind the summary.
+        """
+        summary = answered.summary
+        previous = plan.previous and redaction.text(plan.previous)
         policy, templates = self.ready.policy, self.ready.templates
         failures = "; ".join(f"{attempt.summarizer}: {attempt.failure}" for attempt in answered.attempts)
-        if answered.summary is None and policy.summary.on_failure == "abort":
+        if summary is None and policy.summary.on_failure == "abort":
             return self.unchanged(Outcome.FAILED, f"no summary, and summary.on_failure is abort ({failures})")
         count = self.conversation.count + 1
         turns = len(plan.folded)
         warnings = []
-        if answered.summary is not None:
-            text = frame_summary(templates, policy.assembly, answered.summary, count=count, anchored=plan.anchored)
+        if summary is not None:
+            text = frame_summary(
+                templates, policy.assembly, summary, count=count, anchored=plan.anchored, state=restated
+            )
             reason = f"{turns} messages folded into a summary by {answered.summarizer}"
         else:
             text = frame_static(
-                templates, policy.assembly, plan.previous, turns=turns, count=count, anchored=plan.anchored
+                templates,
+                policy.assembly,
+                previous,
+                turns=turns,
+                count=count,
+                anchored=plan.anchored,
+                state=restated,
             )
             reason = f"{turns} messages removed with a static note: no summary ({failures})"
             warnings.append(f"no summary could be made ({failures}); a static note says so in its place")
@@ -96,8 +121,8 @@ class Case:
             )
         note = templates.render(policy.assembly.system_note, {"count": count})
         finished = self._finished(plan.head, (*plan.between, *plan.tail), text, note=note)
-        state = replace(self.state, summary=answered.summary or plan.previous, count=count)
-        return self._judged(finished, Outcome.COMPACTED, reason, state, summary=answered.summary, warnings=warnings)
+        state = replace(self.state, summary=summary or previous, count=count)
+        return self._judged(finished, Outcome.COMPACTED, reason, state, summary=summary, warnings=warnings)
 
     def _finished(
         self, before: Sequence[Message], after: Sequence[Message], summary: str | None, *, note: str | None

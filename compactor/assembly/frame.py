@@ -10,17 +10,29 @@ from compactor.templates import Templates
 _PLACE = "\x00summary\x00"
 
 
-def frame_summary(templates: Templates, assembly: Assembly, summary: str, *, count: int, anchored: bool) -> str:
-    """The message around a summary. Raises ``PromptError`` for a frame that leaves the summary out."""
-    variables = {"count": count, "anchored": anchored}
+def frame_summary(
+    templates: Templates, assembly: Assembly, summary: str, *, count: int, anchored: bool, state: str | None = None
+) -> str:
+    """The message around a summary, ``state`` restated behind it.
+
+    Raises ``PromptError`` for a frame that leaves the summary out.
+    """
+    variables = {"count": count, "anchored": anchored, "state": state}
     return _sealed(templates, assembly.frame, summary, variables, kind="summary")
 
 
 def frame_static(
-    templates: Templates, assembly: Assembly, carried: str | None, *, turns: int, count: int, anchored: bool
+    templates: Templates,
+    assembly: Assembly,
+    carried: str | None,
+    *,
+    turns: int,
+    count: int,
+    anchored: bool,
+    state: str | None = None,
 ) -> str:
     """The note for turns that went unsummarised; ``carried`` is the summary that existed before."""
-    variables = {"turns": turns, "count": count, "anchored": anchored}
+    variables = {"turns": turns, "count": count, "anchored": anchored, "state": state}
     return _sealed(templates, assembly.unavailable, carried, variables, kind="static")
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from compactor.cli import compress, plan, policy, prompt
+from compactor.cli import compress, plan, plugins, policy, prompt
 from compactor.cli.failures import Commands
 
 # Markup, completion and pretty exceptions would double the time to the first line of help (DESIGN section 6).
@@ -22,6 +22,7 @@ app = typer.Typer(
 app.command("compress")(compress.compress)
 app.command("plan")(plan.plan)
 app.add_typer(policy.app, name="policy")
+app.add_typer(plugins.app, name="plugins")
 app.add_typer(prompt.app, name="prompt")
 
 

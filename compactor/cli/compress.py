@@ -33,7 +33,9 @@ def compress(
     sets: options.Sets = None,
     force: Annotated[bool, typer.Option("--force", help="Compact even where no trigger is true.")] = False,
     focus: options.Focus = None,
-    show_summary: Annotated[bool, typer.Option("--show-summary", help="Print the summary in the report.")] = False,
+    show_summary: Annotated[
+        bool, typer.Option("--show-summary", help="Print the summary and the restated state in the report.")
+    ] = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Compact a conversation.
@@ -53,10 +55,10 @@ def compress(
             raise Refusal(f"--json and -o {output} both write to standard output: choose one")
         check_standard_output()
     choices = options.Choices(policy, model, sets, context_length, target, summary_model, summarizer)
-    opened = open_conversation(file, choices)
-    document = opened.document
-    # Standard output is for the result alone, whatever a summarizer's libraries have to say.
+    # Standard output is for the result alone, whatever plugins and a summarizer's libraries have to say.
     with redirect_stdout(sys.stderr):
+        opened = open_conversation(file, choices)
+        document = opened.document
         result = opened.compactor.compact(
             document.messages, system=document.system, tools=document.tools, focus=focus, force=force
         )
@@ -88,16 +90,21 @@ def _report(
 ) -> None:
     from compactor.cli.advice import advice
     from compactor.cli.output import errors, write_json
-    from compactor.cli.report import print_report
+    from compactor.cli.report import print_report, print_summary
+    from compactor.cli.restated import restated
 
     name = None if written is None else written.name
     stuck = force and not result.changed and result.report.folded == 0
     hint = advice(opened) if stuck else None
     misnamed = None if written is None else written.misnamed(opened.document.container)
     notices = [] if misnamed is None else [misnamed]
+    state = restated(result, opened)
     if as_json:
         told = result.to_dict()
-        extra = {"summary": result.summary} if show_summary else {}
+        extra = {"summary": result.summary, "state": state} if show_summary else {}
         write_json({**told, "warnings": [*told["warnings"], *notices], "hint": hint, "output": name, **extra})
     else:
-        print_report(errors(), result, opened, written=name, hint=hint, notices=notices, show_summary=show_summary)
+        output = errors()
+        print_report(output, result, opened, written=name, hint=hint, notices=notices, state=state)
+        if show_summary:
+            print_summary(output, result, state)

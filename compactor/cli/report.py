@@ -50,17 +50,22 @@ def print_report(
     written: str | None,
     hint: str | None = None,
     notices: Sequence[str] = (),
-    show_summary: bool = False,
+    state: str | None = None,
 ) -> None:
     """Prints the report; ``written`` is where the conversation went, ``hint`` what to do where nothing was done,
-    ``notices`` are warnings about what was asked for."""
+    ``notices`` are warnings about what was asked for, ``state`` is what was restated behind the summary."""
     output.line(_headline(result), style=_STYLES[result.outcome])
-    for row in _rows(result, opened, written, hint, notices):
+    for row in _rows(result, opened, written, hint, notices, state):
         output.line(row.text, label=f"  {row.label:<{LABEL_WIDTH}}", style=row.style)
-    if show_summary:
-        output.line("")
-        for line in (result.summary or "(no summary was made)").splitlines():
-            output.line(line)
+
+
+def print_summary(output: Output, result: CompactionResult, state: str | None) -> None:
+    """Prints the summary, and below it the state that was restated behind it."""
+    for text in (result.summary or "(no summary was made)", state):
+        if text is not None:
+            output.line("")
+            for line in text.splitlines():
+                output.line(line)
 
 
 def _headline(result: CompactionResult) -> str:
@@ -92,15 +97,21 @@ def _change(report: Report) -> str:
 
 
 def _rows(
-    result: CompactionResult, opened: Opened, written: str | None, hint: str | None, notices: Sequence[str]
+    result: CompactionResult,
+    opened: Opened,
+    written: str | None,
+    hint: str | None,
+    notices: Sequence[str],
+    state: str | None,
 ) -> Iterator[Row]:
     report = result.report
     if result.changed:
-        yield from _what_happened(report)
+        yield from _what_happened(report, 0 if state is None else opened.compactor.counter.text(state))
     else:
         yield Row("size", f"{report.tokens_before:,} tokens, {report.messages_before:,} messages")
     if report.summarizer is not None or not result.changed:
         yield from _asked(report)
+    yield from _extended(report)
     if report.trigger is not None:
         yield Row("trigger", _trigger(report, opened))
     yield Row("window", f"{report.window:,} tokens ({report.window_source}); threshold {report.threshold_tokens:,}")
@@ -117,14 +128,16 @@ def _rows(
     yield from _saved(result, written)
 
 
-def _what_happened(report: Report) -> Iterator[Row]:
+def _what_happened(report: Report, state: int) -> Iterator[Row]:
+    """``state`` is what the restated state costs in tokens."""
     yield Row("kept", f"head {report.head}, tail {report.tail} messages")
     if report.folded:
         if report.summarizer is None:
             into = "a static note"
         else:
             tokens, budget = report.parts.get("after", {}).get("summary", 0), report.summary_budget
-            into = f"a summary message of {tokens:,} tokens by {_author(report)} (budget {budget:,} and its frame)"
+            beside = f", its frame, and {state:,} of restated state" if state else " and its frame"
+            into = f"a summary message of {tokens:,} tokens by {_author(report)} (budget {budget:,}{beside})"
         yield Row("folded", f"{report.folded} messages into {into}")
     if report.pruned:
         yield Row("pruned", f"{report.pruned} messages made smaller{', folded ones included' if report.folded else ''}")
@@ -156,6 +169,20 @@ def _answer(failure: str) -> str:
     if reason.startswith("no model configured"):
         return "no model named (summary.model, --summary-model), nothing was sent"
     return f"nothing to offer here ({reason})"
+
+
+def _extended(report: Report) -> Iterator[Row]:
+    """The calls of plugins, and the secrets that were kept from them and from summarisers."""
+    for call in report.plugins:
+        if call.failure is not None:
+            yield Row("plugin", f"{call.plugin} {call.hook}: failed: {call.failure} ({call.seconds:.2f} s)", "yellow")
+        else:
+            cut = ", cut off" if call.cut else ""
+            said = f"{call.tokens:,} tokens{cut}" if call.tokens else "nothing returned"
+            yield Row("plugin", f"{call.plugin} {call.hook}: {call.seconds:.2f} s, {said}")
+    if report.redacted:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(report.redacted.items()))
+        yield Row("redacted", f"{kinds} (by kind; not shown to summarizers and plugins)")
 
 
 def _trigger(report: Report, opened: Opened) -> str:

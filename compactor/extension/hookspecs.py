@@ -1,7 +1,11 @@
-"""The hooks that an extension may implement, as pluggy sees them.
+"""The hooks that a plugin may implement, as pluggy sees them.
 
-All are called once, when a policy is put to work. Each returns a mapping from the name that policies use to
-whatever makes the thing; a name that another extension has taken is an error.
+Those that start with ``register_`` are called once, when a policy is put to work. Each returns a mapping from the name
+that policies use to whatever makes the thing; a name that another plugin has taken is an error.
+
+The others are called in the life of a conversation, with one event each, sync or ``async``. Each call is isolated: it
+has a deadline, its failure is reported and breaks nothing (unless the policy says ``required``), what it returns is
+bounded.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import pluggy
 
-from compactor.extension.protocols import Counter, Format, Summarizer
+from compactor.extension.events import CompactionFailed, PostCompress, PreCompress, StateRequest
+from compactor.extension.protocols import Counter, Format, Redactor, Summarizer
 from compactor.policy.models import Summary
 
 if TYPE_CHECKING:
@@ -30,6 +35,9 @@ SummarizerFactory = Callable[[Summary], Summarizer]
 FormatFactory = Callable[[], Format]
 """Makes a format."""
 
+RedactorFactory = Callable[[], Redactor]
+"""Makes a redactor."""
+
 
 @hookspec
 def register_counters() -> Mapping[str, CounterFactory]:  # type: ignore[empty-body]
@@ -49,3 +57,28 @@ def register_summarizers() -> Mapping[str, SummarizerFactory]:  # type: ignore[e
 @hookspec
 def register_formats() -> Mapping[str, FormatFactory]:  # type: ignore[empty-body]
     """Formats that conversations are read in, tried in the order of registration."""
+
+
+@hookspec
+def register_redactors() -> Mapping[str, RedactorFactory]:  # type: ignore[empty-body]
+    """Redactors that a policy can name under ``redaction.redactors``."""
+
+
+@hookspec
+def on_pre_compress(event: PreCompress) -> str | None:
+    """A compaction is about to happen. A text that is returned is quoted to the summarizer as remembered facts."""
+
+
+@hookspec
+def on_post_compress(event: PostCompress) -> None:
+    """A compaction is done."""
+
+
+@hookspec
+def on_compaction_failed(event: CompactionFailed) -> None:
+    """A compaction was tried and the input handed back."""
+
+
+@hookspec
+def provide_state(event: StateRequest) -> str | None:
+    """State to be restated behind the summary: a to-do list, open files. It counts against the target."""

@@ -63,8 +63,9 @@ class SummaryRequest:
 
     The rest is what the prompt is made from, for summarisers that work without a model: ``folded`` are the
     messages that will be replaced, ``previous`` the summary to update, ``budget_tokens`` the size to aim at (as
-    ``counter`` counts), ``sections`` the headings to fill. ``write_prompt`` writes the prompt when it is first
-    asked for: a summariser without a model does not pay for it.
+    ``counter`` counts), ``sections`` the headings to fill, ``memory`` what memory plugins want
+    remembered. ``write_prompt`` writes the prompt when it is first asked for: a summariser without a model does not
+    pay for it.
     """
 
     write_prompt: Callable[[], str]
@@ -74,6 +75,7 @@ class SummaryRequest:
     budget_tokens: int
     counter: Counter
     focus: str | None = None
+    memory: str | None = None
 
     @property
     def prompt(self) -> str:
@@ -101,6 +103,15 @@ class Summarizer(Protocol):
     def summarize(self, request: SummaryRequest) -> "SummaryReply | str": ...
 
     def asummarize(self, request: SummaryRequest) -> "Awaitable[SummaryReply | str]": ...
+
+
+@runtime_checkable
+class Redactor(Protocol):
+    """Takes secrets out of texts."""
+
+    def redact(self, text: str) -> tuple[str, Mapping[str, int]]:
+        """The text without secrets and how many of each kind there were; the very text where there are none."""
+        ...
 
 
 @runtime_checkable

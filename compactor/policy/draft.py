@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from compactor.errors import Problem
@@ -29,6 +30,11 @@ class Draft:
         nearest = next((node for node in reversed(nodes) if node.origin is not DEFAULT), nodes[0])
         is_there = nearest is nodes[-1] and len(nodes) == len(key) + 1
         return nearest.origin.key if at_key and is_there else nearest.origin.value
+
+    def folder(self, key: Key) -> Path | None:
+        """The folder of the file that the value at ``key`` comes from; None where it comes from no file on disk."""
+        path = Path(self.locate(key).rsplit(":", 2)[0])
+        return path.parent if path.is_file() else None
 
     def problem(self, key: Key, message: str, hint: str = "", *, at_key: bool = False) -> Problem:
         """A located problem with the value at ``key`` (or with the key itself, with ``at_key``)."""

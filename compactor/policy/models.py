@@ -17,6 +17,7 @@ from compactor.policy.base import (
     amount_tokens,
     mistake,
 )
+from compactor.policy.plugins import PluginEntry, PluginUse, Redaction
 from compactor.policy.summary import Section, SectionPart, Summary
 
 __all__ = [
@@ -24,7 +25,9 @@ __all__ = [
     "Assembly",
     "Boundaries",
     "ModelRule",
+    "PluginUse",
     "Policy",
+    "Redaction",
     "Section",
     "SectionPart",
     "Session",
@@ -194,6 +197,8 @@ class Policy(PolicyModel):
     summary: Summary = Field(Summary(), description="Who summarises, from what, and into which sections.")
     assembly: Assembly = Field(Assembly(), description="How the parts become a conversation again.")
     session: Session = Field(Session(), description="What is said over the life of a conversation.")
+    redaction: Redaction = Field(Redaction(), description="What never leaves the conversation.")
+    plugins: List[PluginEntry] = Field((), description="What is loaded, in the order in which it is called.")
     models: List[ModelRule] = Field((), description="Keys that differ by model; later entries win.")
 
     @field_validator("triggers", "pruning")

@@ -15,6 +15,7 @@ IGNORED_PREFIX = "COMPACTOR_TEST_"
 VARIABLES: Mapping[str, str] = {
     "COMPACTOR_POLICY_PATH": "Directories that are searched for policies first, separated as in `PATH`.",
     "COMPACTOR_PROMPT_PATH": "Directories that are searched for prompt templates first, separated as in `PATH`.",
+    "COMPACTOR_DISABLED_PLUGINS": "Names of plugins that are not loaded though a policy lists them, with commas.",
 }
 """The variables other than ``COMPACTOR_POLICY__*``, and what they are for."""
 

@@ -9,11 +9,15 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from compactor.errors import PromptError, SummarizerDeclined, SummarizerFailed
+from compactor.extension.isolation import described
 from compactor.extension.protocols import Summarizer, SummaryReply, SummaryRequest
 from compactor.summarizing.checks import summary_text, why_rejected
 from compactor.summarizing.transcript import encodable
 
 _log = logging.getLogger(__name__)
+
+_LONGEST_TOKEN = 32
+"""Characters that no token of a text has in the mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +59,13 @@ def summaries(
     wait_after: Callable[[str], float],
     cooldowns: Mapping[str, float],
     now: float,
+    redact: Callable[[str], str] = str,
 ) -> Generator[Ask, SummaryReply | str, Answered]:
     """Asks the summarisers of ``chain`` in turn until one gives a summary.
 
     ``cooldowns`` says until when (seconds since the epoch, as ``now``) a summariser is not asked; ``wait_after``
-    gives the seconds of a new cooldown by kind of failure.
+    gives the seconds of a new cooldown by kind of failure. ``redact`` takes the secrets out of what comes back, the
+    failures included: a client may quote its key.
     """
     attempts: list[Attempt] = []
     until = {name: end for name, end in cooldowns.items() if end > now}
@@ -70,16 +76,17 @@ def summaries(
             continue
         try:
             answer = yield Ask(summarizer, request)
-            text, model = _accepted(answer, request, replaced_tokens)
+            text, model = _accepted(answer, request, replaced_tokens, redact)
         except SummarizerDeclined as declined:
-            attempts.append(Attempt(name, f"declined: {declined}"))
+            attempts.append(Attempt(name, f"declined: {redact(str(declined))}"))
         except PromptError:
             raise
         except Exception as error:
             kind = error.kind if isinstance(error, SummarizerFailed) else "error"
             wait = wait_after(kind)
             until |= {name: now + wait} if wait > 0 else {}
-            message = str(error) if isinstance(error, SummarizerFailed) else f"{type(error).__name__}: {error}"
+            text = described(error)
+            message = redact(text if isinstance(error, SummarizerFailed) else f"{type(error).__name__}: {text}")[:500]
             _log.warning("summarizer %s failed (%s): %s", name, kind, message)
             attempts.append(Attempt(name, message))
         else:
@@ -88,12 +95,18 @@ def summaries(
     return Answered(None, tuple(attempts), until)
 
 
-def _accepted(answer: SummaryReply | str, request: SummaryRequest, replaced_tokens: int) -> tuple[str, str | None]:
+def _accepted(
+    answer: SummaryReply | str, request: SummaryRequest, replaced_tokens: int, redact: Callable[[str], str]
+) -> tuple[str, str | None]:
     """The summary in an answer, and the model that wrote it. Raises ``SummarizerFailed`` when it is none."""
     if not isinstance(answer, (str, SummaryReply)):
         raise SummarizerFailed(f"returned {type(answer).__name__}, not a text", "bad_reply")
     reply = SummaryReply(answer) if isinstance(answer, str) else answer
-    text = encodable(summary_text(reply))
+    if not isinstance(reply.text, str):
+        raise SummarizerFailed(f"returned a reply of {type(reply.text).__name__}, not of text", "bad_reply")
+    if len(reply.text) > (replaced_tokens + 1000) * _LONGEST_TOKEN:  # counting it would cost seconds
+        raise SummarizerFailed("the reply is far longer than what it replaces", "bad_reply")
+    text = redact(encodable(summary_text(reply)))
     tokens = request.counter.text(text)
     reason = why_rejected(reply, text, request.sections, tokens=tokens, replaced_tokens=replaced_tokens)
     if reason is not None:

@@ -29,20 +29,24 @@ class LiteLLM:
 
     def summarize(self, request: SummaryRequest) -> SummaryReply:
         """Raises ``SummarizerFailed`` with what each model said, when none answered."""
-        return drive(self._calls(request), lambda call: _litellm().completion(**call))
+        return drive(self._calls(request.prompt), lambda call: _litellm().completion(**call))
 
     async def asummarize(self, request: SummaryRequest) -> SummaryReply:
         """As ``summarize``, without blocking the event loop."""
-        return await drive_async(self._calls(request), lambda call: _litellm().acompletion(**call))
+        return await drive_async(self._calls(request.prompt), lambda call: _litellm().acompletion(**call))
 
-    def _calls(self, request: SummaryRequest) -> Generator[dict[str, Any], Any, SummaryReply]:
+    def complete(self, prompt: str) -> str:
+        """What the model answers to a prompt that is not about a summary. Raises as ``summarize`` does."""
+        return drive(self._calls(prompt), lambda call: _litellm().completion(**call)).text
+
+    def _calls(self, prompt: str) -> Generator[dict[str, Any], Any, SummaryReply]:
         """The calls to make, one model after the other; is sent the response, or thrown what the call raised."""
         if self._settings.model is None:
             raise SummarizerDeclined("no model configured (summary.model, or --summary-model)")
         failures: list[SummarizerFailed] = []
         for model in (self._settings.model, *self._settings.fallback_models):
             try:
-                response = yield self._call(model, request.prompt)
+                response = yield self._call(model, prompt)
             except SummarizerFailed as failure:
                 failures.append(failure)
             except Exception as error:
@@ -87,7 +91,7 @@ def _missing_keys(model: str) -> list[str]:
 def _failure(model: str, error: Exception) -> SummarizerFailed:
     names = {kind.__name__ for kind in type(error).__mro__}
     kind = next((kind for name, kind in _KINDS if name in names), "error")
-    first_line = str(error).strip().split("\n", 1)[0][:300]
+    first_line = str(error).strip().split("\n", 1)[0][:4000]
     return SummarizerFailed(f"model {model!r}: {type(error).__name__}: {first_line}", kind)
 
 

@@ -51,6 +51,7 @@ def write_prompt(
     previous: str | None,
     budget_tokens: int,
     focus: str | None = None,
+    memory: str | None = None,
 ) -> str:
     """The whole prompt for a summary of ``folded``: a first one, or an update of ``previous``."""
     limits = {"limits": policy.summary.input, "turns": turns_of(folded)}
@@ -59,6 +60,7 @@ def write_prompt(
         "transcript": transcript,
         "previous_summary": encodable(previous or ""),
         "focus": focus and encodable(focus),
+        "memory": memory and encodable(memory),
     }
     fence = fence_for(text for text in quoted.values() if text)
     variables = {**quoted, "fence": fence, "sections": policy.summary.sections, "budget_tokens": budget_tokens}

@@ -423,3 +423,15 @@ class TestUpdate:
         assert set(under(again, "Goal")) == set(under(first, "Goal"))
         assert set(under(again, "Relevant Files")) == set(under(first, "Relevant Files"))
         assert summary([], previous=again) == again
+
+
+def test_what_memory_plugins_say_is_in_the_note() -> None:
+    folded = (
+        Message("user", (Text("Fix the login bug in src/login.py."),)),
+        *(Message("assistant", (Text(f"Read module {number} and found nothing. " * 20),)) for number in range(12)),
+    )
+    memory = "[markdown_memory]\n## Decisions\n- The build needs JDK 21.\n"
+    counter = COUNTERS["rough"](None)
+    request = SummaryRequest(lambda: "", folded, None, SECTIONS, 1500, counter, memory=memory)
+    text = ExtractiveSummarizer().summarize(request).text
+    assert "Remembered: The build needs JDK 21." in text.partition("## Critical Context")[2]

@@ -19,8 +19,10 @@ _EARLY_ASK, _LATER_ASK = 1000, 500
 _LATELY = 14  # messages from the end in which a stated plan is still a plan
 _ACTED = 0.6  # the weight from which on a failure is that of a call with an effect
 _SHARED = 4  # files below a directory from which on its name is stated once
+_LAST = 1e7  # behind all that the conversation holds
 _FIRST = -1e7  # before all that is carried over
 _SYMBOLS = 240  # code points of definitions on one line
+_REMEMBERED = 320  # code points of a line that a memory plugin said
 
 # What a kind of detail is worth among the others, before its age and the names in it count.
 _DETAILS = {Kind.ERROR: 0.5, Kind.VALUE: 0.5, Kind.STATEMENT: 0.5, Kind.EXCERPT: 0.2, Kind.LOOK: 0.3}
@@ -48,6 +50,17 @@ def candidates(facts: Sequence[Fact], count: int, carried: Carried) -> list[Cand
         *_tools(by_kind[Kind.CALL], carried),
     ]
     return revised(lines, by_kind[Kind.ASK], bool(carried.lines))
+
+
+def remembered(memory: str) -> Iterator[Candidate]:
+    """What memory plugins said, line by line and together behind what the conversation itself holds.
+
+    Headings and the plugins' names are left out: alone they say nothing.
+    """
+    for place, line in enumerate(memory.splitlines()):
+        text = one_line(line).strip()
+        if text and not text.startswith("#") and not (text.startswith("[") and text.endswith("]")):
+            yield Candidate("critical", f"Remembered: {clip(text.lstrip('-* '), _REMEMBERED)}", 0.5, _LAST + place)
 
 
 @dataclass(frozen=True, slots=True)

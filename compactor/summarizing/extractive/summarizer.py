@@ -2,7 +2,7 @@
 
 from compactor.extension.protocols import SummaryReply, SummaryRequest
 from compactor.facts import recognize
-from compactor.summarizing.extractive.candidates import candidates
+from compactor.summarizing.extractive.candidates import candidates, remembered
 from compactor.summarizing.extractive.carrying import carry
 from compactor.summarizing.extractive.filling import fill
 from compactor.summarizing.extractive.layout import layout_of
@@ -28,7 +28,7 @@ class ExtractiveSummarizer:
         budget = _budget(request)
         facts = recognize(request.folded, budget * _READING)
         carried = carry(read_back(request.previous or "", layout), facts)
-        pool = candidates(facts, len(request.folded), carried)
+        pool = [*candidates(facts, len(request.folded), carried), *remembered(request.memory or "")]
         salience = Salience(request.folded, request.focus)
         # Where there is room for all that was carried over, little that is new pushes none of it out.
         roomy = bool(request.previous) and budget < request.budget_tokens
