@@ -1,6 +1,5 @@
 """One compaction from start to end."""
 
-import asyncio
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
@@ -11,11 +10,11 @@ from typing import Any
 from compactor.assembly.assemble import with_note
 from compactor.assembly.frame import frame_summary
 from compactor.conversation import Conversation, read_conversation
-from compactor.errors import PluginError, PromptError, SummarizerFailed
+from compactor.errors import PluginError, PromptError
 from compactor.extension.functions import Function
-from compactor.extension.isolation import HookAnswer, HookCall, call_hook, call_hook_async, described
-from compactor.extension.protocols import Counter, Summarizer, SummaryReply, SummaryRequest
+from compactor.extension.protocols import Counter, Summarizer, SummaryRequest
 from compactor.messages.message import Message, Raw, Text
+from compactor.perform import Step, perform, perform_async
 from compactor.planning.limits import Limits
 from compactor.planning.plan import Plan, Task, make_plan
 from compactor.planning.trigger import Decision, decide, trigger_variables
@@ -31,8 +30,6 @@ from compactor.summarizing import chain
 from compactor.summarizing.transcript import write_prompt
 from compactor.verdict import Case
 
-Step = chain.Ask | HookCall
-Answer = SummaryReply | str | HookAnswer
 Steps = Generator[Step, Any, CompactionResult]
 
 _STATE_SHARE = 5
@@ -133,7 +130,7 @@ class Compactor:
         Raises ``InputError`` when the messages cannot be read; whatever goes wrong after that is an outcome.
         """
         steps = self._steps(messages, system, tools, state, focus, force)
-        return drive(steps, _perform)
+        return drive(steps, perform)
 
     async def acompact(
         self,
@@ -147,7 +144,7 @@ class Compactor:
     ) -> CompactionResult:
         """As ``compact``, with the summarisers awaited."""
         steps = self._steps(messages, system, tools, state, focus, force)
-        return await drive_async(steps, _perform_async)
+        return await drive_async(steps, perform_async)
 
     def _read(
         self, messages: Sequence[Raw], system: Any, tools: Sequence[Raw], state: CompactionState | None
@@ -327,31 +324,6 @@ def compact(messages: Sequence[Raw], policy: PolicySource = "default", **options
     """
     call = {key: options.pop(key) for key in ("system", "tools", "state", "focus", "force") if key in options}
     return Compactor(policy, **options).compact(messages, **call)
-
-
-def _perform(step: Step) -> Answer:
-    if isinstance(step, HookCall):
-        return call_hook(step)
-    try:
-        return step.summarizer.summarize(step.request)
-    except (Exception, KeyboardInterrupt):
-        raise
-    except BaseException as error:
-        raise SummarizerFailed(f"{type(error).__name__}: {described(error)}") from error
-
-
-async def _perform_async(step: Step) -> Answer:
-    if isinstance(step, HookCall):
-        return await call_hook_async(step)
-    try:
-        return await step.summarizer.asummarize(step.request)
-    except (Exception, KeyboardInterrupt):
-        raise
-    except BaseException as error:
-        task = asyncio.current_task()
-        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
-            raise  # somebody cancels us; the summariser did not make it up
-        raise SummarizerFailed(f"{type(error).__name__}: {described(error)}") from error
 
 
 class _Stopwatch:
