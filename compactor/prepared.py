@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -108,6 +108,7 @@ def prepare(
         environ=environ,
         checks=[roster.problems, lambda draft: template_problems(draft, templates_of)],
     )
+    loaded = _anchored(loaded)
     policy = loaded.policy
     host = roster.host(Draft(loaded.tree))
     window = context_window(model, configured=policy.window.context_length, unknown=policy.window.unknown_model)
@@ -126,7 +127,7 @@ def prepare(
         pruners=host.pruners(policy),
         summarizers=host.summarizers(policy) if summarizer is None else ((own, as_summarizer(summarizer)),),
         formats=host.formats(),
-        templates=templates_of(_folder(loaded.path)),
+        templates=templates_of(None),
         redactors=(PatternRedactor((*shipped_patterns(), *own_patterns)), *host.redactors(policy)),
         hooks={name: host.hooks(name) for name in LIFE_CYCLE},
         warnings=tuple(_warnings(policy, model, limits)),
@@ -161,9 +162,17 @@ def try_out(templates: Templates, name: str, kind: str) -> None:
         templates.render(name, {variable: _SAMPLES[variable] for variable in known})
 
 
-def _folder(path: str | None) -> Path | None:
-    """The folder of a policy's file, for templates named relative to it."""
-    return Path(path).parent if path is not None and Path(path).is_file() else None
+def _anchored(loaded: LoadedPolicy) -> LoadedPolicy:
+    """The policy with the paths of its templates in full: each is relative to the file that names it."""
+    draft = Draft(loaded.tree)
+    parts: dict[str, dict[str, str]] = {}
+    for (part, key), _ in _TEMPLATE_KEYS.items():
+        name = getattr(getattr(loaded.policy, part), key)
+        if name.startswith("."):
+            folder = draft.folder((part, key)) or Path()
+            parts.setdefault(part, {})[key] = str((folder / name).resolve())
+    copies = {part: getattr(loaded.policy, part).model_copy(update=names) for part, names in parts.items()}
+    return replace(loaded, policy=loaded.policy.model_copy(update=copies)) if copies else loaded
 
 
 def _warnings(policy: Policy, model: str | None, limits: Limits) -> Iterator[str]:

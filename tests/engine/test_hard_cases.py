@@ -214,10 +214,34 @@ def test_a_template_that_cannot_work_is_found_when_the_policy_is_loaded(
 
 
 def test_a_template_that_fails_on_real_data_is_an_outcome(tmp_path: Any) -> None:
-    (tmp_path / "mine.j2").write_text("{{ transcript }}{{ 1 // (3000 - budget_tokens) }}", "utf-8")
-    overrides = {"summary.first": str(tmp_path / "mine.j2"), "summary.budget.min_tokens": 3000}
-    done = run(chat(), policy="hermes", **{**overrides, "summary.budget.max_tokens": 3000})
-    assert done.outcome in (Outcome.COMPACTED, Outcome.FAILED)
+    (tmp_path / "mine.j2").write_text("{{ transcript }}{{ 1 // (2500 - budget_tokens) }}", "utf-8")
+    overrides = {
+        "window.context_length": 20_000,
+        "summary.first": str(tmp_path / "mine.j2"),
+        "summary.budget": {"ratio": 0.2, "min_tokens": 2500, "max_tokens": 2500},
+    }
+    messages = chat()
+    compactor = Compactor("hermes", overrides=overrides, summarizer=lambda request: request.prompt and GOOD)
+    done = compactor.compact(messages, force=True)
+    assert done.outcome is Outcome.FAILED
+    assert "ZeroDivisionError" in done.reason
+    assert list(done.messages) == messages
+
+
+def test_a_template_is_relative_to_the_file_that_names_it(tmp_path: Any) -> None:
+    parent, child = tmp_path / "parent", tmp_path / "child"
+    parent.mkdir()
+    child.mkdir()
+    (parent / "frame.j2").write_text("OURS\n{{ summary }}\n", "utf-8")
+    text = "version: 1\nname: {}\nextends: {}\n{}"
+    assembly = "assembly: {frame: ./frame.j2}\n"
+    (parent / "base.yaml").write_text(text.format("base", "default", assembly), "utf-8")
+    (child / "mine.yaml").write_text(text.format("mine", "../parent/base.yaml", "threshold: 0.4\n"), "utf-8")
+    overrides = {"window.context_length": 20_000}
+    compactor = Compactor(child / "mine.yaml", overrides=overrides, summarizer=lambda request: GOOD)
+    done = compactor.compact(chat(), force=True)
+    assert done.outcome is Outcome.COMPACTED, done.reason
+    assert "OURS" in str(done.messages[done.summary_index or 0]["content"])
 
 
 def test_values_that_json_cannot_say_never_raise() -> None:
