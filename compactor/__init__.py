@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from compactor.engine import Compactor, compact
     from compactor.errors import (
+        CannotFit,
         CompactorError,
         InputError,
         PluginError,
@@ -25,11 +26,16 @@ if TYPE_CHECKING:
     from compactor.planning.plan import Plan
     from compactor.planning.trigger import Decision
     from compactor.result import CompactionResult, Outcome, Report
+    from compactor.session.events import EventKind, SessionEvent
+    from compactor.session.outgoing import Outgoing
+    from compactor.session.session import Session
     from compactor.state import CompactionState
+    from compactor.tokens.usage import Usage
 
 _HOMES = {
     "compactor.engine": ("Compactor", "compact"),
     "compactor.errors": (
+        "CannotFit",
         "CompactorError",
         "InputError",
         "PluginError",
@@ -44,27 +50,37 @@ _HOMES = {
     "compactor.planning.plan": ("Plan",),
     "compactor.planning.trigger": ("Decision",),
     "compactor.result": ("CompactionResult", "Outcome", "Report"),
+    "compactor.session.events": ("EventKind", "SessionEvent"),
+    "compactor.session.outgoing": ("Outgoing",),
+    "compactor.session.session": ("Session",),
     "compactor.state": ("CompactionState",),
+    "compactor.tokens.usage": ("Usage",),
 }
 
 __all__ = [
+    "CannotFit",
     "CompactionResult",
     "CompactionState",
     "Compactor",
     "CompactorError",
     "Decision",
+    "EventKind",
     "InputError",
     "Outcome",
+    "Outgoing",
     "Plan",
     "PluginError",
     "PolicyError",
     "PromptError",
     "Report",
+    "Session",
+    "SessionEvent",
     "SummarizerDeclined",
     "SummarizerError",
     "SummarizerFailed",
     "SummaryReply",
     "SummaryRequest",
+    "Usage",
     "compact",
     "hookimpl",
 ]

@@ -7,6 +7,7 @@ from pydantic import BaseModel
 
 from compactor.extension.hookspecs import CounterFactory, FormatFactory, SummarizerFactory, hookimpl
 from compactor.messages.formats.openai_chat import OpenAIChat
+from compactor.planning.pruning.clear_media import ClearMedia
 from compactor.planning.pruning.clear_tool_results import ClearToolResults
 from compactor.summarizing.extractive.summarizer import ExtractiveSummarizer
 from compactor.summarizing.llm import LiteLLM
@@ -22,7 +23,7 @@ def register_counters() -> Mapping[str, CounterFactory]:
 
 @hookimpl
 def register_pruners() -> Mapping[str, type[BaseModel]]:
-    return {"clear_tool_results": ClearToolResults}
+    return {"clear_tool_results": ClearToolResults, "clear_media": ClearMedia}
 
 
 @hookimpl

@@ -47,9 +47,9 @@ def read_conversation(
     state only where the transcript has none.
     """
     fitting = _fitting(raw, formats)
-    given = tuple(_parsed(fitting, message, index) for index, message in enumerate(raw))
+    given = tuple(parsed(fitting, message, index) for index, message in enumerate(raw))
     if system is not None:
-        given = (fitting.parse({"role": "system", "content": system}, SYSTEM_INDEX), *given)
+        given = (parsed_system(fitting, system), *given)
     ordered, moved = gathered(given)
     messages, earlier = lift(ordered)
     if earlier is None and state.summary is not None:
@@ -67,7 +67,13 @@ def fingerprint(messages: Sequence[Raw], system: Any, tools: Sequence[Raw], limi
     return digest.hexdigest()[:32]
 
 
-def _parsed(fitting: Format, message: Any, index: int) -> Message:
+def parsed_system(fitting: Format, system: Any) -> Message:
+    """A system prompt that was given apart, as the message that it is to everybody else."""
+    return fitting.parse({"role": "system", "content": system}, SYSTEM_INDEX)
+
+
+def parsed(fitting: Format, message: Any, index: int) -> Message:
+    """One message. Raises ``InputError``."""
     try:
         return fitting.parse(message, index)
     except Exception as error:

@@ -1,42 +1,45 @@
-"""One compaction from start to end."""
+"""Compactions for callers who keep the conversation themselves: ``Compactor``."""
 
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import replace
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
-from compactor.assembly.assemble import with_note
-from compactor.assembly.frame import frame_summary
+from compactor.checking import decided, measure
+from compactor.compaction import Compaction, Steps
 from compactor.conversation import Conversation, read_conversation
-from compactor.errors import PluginError, PromptError
+from compactor.errors import PluginError
 from compactor.extension.functions import Function
-from compactor.extension.protocols import Counter, Summarizer, SummaryRequest
-from compactor.messages.message import Message, Raw, Text
-from compactor.perform import Step, perform, perform_async
+from compactor.extension.protocols import Counter, Summarizer
+from compactor.messages.message import Raw
+from compactor.perform import perform, perform_async
+from compactor.planned import plan_for
 from compactor.planning.limits import Limits
-from compactor.planning.plan import Plan, Task, make_plan
-from compactor.planning.trigger import Decision, decide, trigger_variables
-from compactor.plugin_calls import PluginCalls, RequiredPluginFailed, completion
+from compactor.planning.plan import Plan
+from compactor.planning.trigger import Decision
 from compactor.policy.models import Policy
 from compactor.policy.overrides import Override
+from compactor.policy.triggers import Moment
 from compactor.prepared import PolicySource, PreparedPolicy, prepare
-from compactor.redaction import Redaction
-from compactor.result import CompactionResult, Outcome, Report
+from compactor.result import CompactionResult, Outcome
 from compactor.state import CompactionState
 from compactor.steps import drive, drive_async
-from compactor.summarizing import chain
-from compactor.summarizing.transcript import write_prompt
-from compactor.verdict import Case
 
-Steps = Generator[Step, Any, CompactionResult]
+CallMoment = Literal["turn_start", "tool_results"]
+"""The moments before a model call that a caller can name: a turn's first call, or one that sends tool results."""
 
-_STATE_SHARE = 5
-"""Restated state may take a fifth of the target (of the window, without one): it must not crowd out the rest."""
 
-FORCED = "forced"
-"""What stands for the trigger's name in a compaction that the caller forced."""
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a caller asks about: a conversation as it came, what is known of it, and when it asks."""
+
+    messages: Sequence[Raw]
+    system: Any
+    tools: Sequence[Raw]
+    usage: Any
+    state: CompactionState | None
+    at: Moment
 
 
 class Compactor:
@@ -86,17 +89,32 @@ class Compactor:
         """The policy's counter."""
         return self._ready.counter
 
+    @property
+    def host_state(self) -> Mapping[str, Any]:
+        """What state plugins may ask for."""
+        return self._host_state
+
+    def now(self) -> float:
+        """The time as cooldowns see it, in seconds since the epoch."""
+        return self._clock()
+
     def check(
         self,
         messages: Sequence[Raw],
         *,
         system: Any = None,
         tools: Sequence[Raw] = (),
+        usage: Any = None,
         state: CompactionState | None = None,
+        at: CallMoment = "turn_start",
     ) -> Decision:
-        """Whether a compaction is due, by which rule and which numbers. Raises ``InputError``."""
-        conversation = self._read(messages, system, tools, state)
-        return self._decide(conversation, self._tokens(conversation))
+        """Whether a compaction is due, by which rule and which numbers; for the arguments see ``compact``.
+
+        Raises ``InputError``, and ``PluginError`` for a counter of a plugin that fails.
+        """
+        request = Request(messages, system, tools, usage, state, at)
+        ready, conversation, known = self._opened(request)
+        return decided(ready, measure(ready, conversation, known, usage), known, at)
 
     def plan(
         self,
@@ -104,12 +122,16 @@ class Compactor:
         *,
         system: Any = None,
         tools: Sequence[Raw] = (),
+        usage: Any = None,
         state: CompactionState | None = None,
+        at: CallMoment = "turn_start",
     ) -> Plan:
-        """What a compaction would do, due or not; asks no summariser. Raises ``InputError``."""
-        conversation = self._read(messages, system, tools, state)
-        tokens = self._tokens(conversation)
-        return self._plan(conversation, self._decide(conversation, tokens), tokens)
+        """What a compaction would do, due or not; asks no summariser. Raises as ``check`` does."""
+        request = Request(messages, system, tools, usage, state, at)
+        ready, conversation, known = self._opened(request)
+        numbers = measure(ready, conversation, known, usage)
+        decision = decided(ready, numbers, known, at)
+        return plan_for(ready.under(decision.by), conversation, decision, numbers.estimated)
 
     def compact(
         self,
@@ -117,20 +139,24 @@ class Compactor:
         *,
         system: Any = None,
         tools: Sequence[Raw] = (),
+        usage: Any = None,
         state: CompactionState | None = None,
+        at: CallMoment = "turn_start",
         focus: str | None = None,
         force: bool = False,
     ) -> CompactionResult:
         """Compacts a conversation if a trigger is true, or if ``force``.
 
         ``messages`` are provider dictionaries and never changed; ``system`` is the system prompt where it is
-        given apart, ``tools`` the tool schemas of the request (they count). ``state`` is the one that the last
-        compaction of this conversation returned. ``focus`` tells the summariser what matters most.
+        given apart, ``tools`` the tool schemas of the request (they count). ``usage`` is what the provider reported
+        for the last request, as it came or as ``Usage``: it is better than any count of ours. ``state`` is the one that
+        the last compaction of this conversation returned. ``at`` says which call comes next: the first one of a turn,
+        or one with tool results. ``focus`` tells the summariser what matters most.
 
         Raises ``InputError`` when the messages cannot be read; whatever goes wrong after that is an outcome.
         """
-        steps = self._steps(messages, system, tools, state, focus, force)
-        return drive(steps, perform)
+        request = Request(messages, system, tools, usage, state, "manual" if force else at)
+        return drive(self._steps(request, focus), perform)
 
     async def acompact(
         self,
@@ -138,202 +164,47 @@ class Compactor:
         *,
         system: Any = None,
         tools: Sequence[Raw] = (),
+        usage: Any = None,
         state: CompactionState | None = None,
+        at: CallMoment = "turn_start",
         focus: str | None = None,
         force: bool = False,
     ) -> CompactionResult:
         """As ``compact``, with the summarisers awaited."""
-        steps = self._steps(messages, system, tools, state, focus, force)
-        return await drive_async(steps, perform_async)
+        request = Request(messages, system, tools, usage, state, "manual" if force else at)
+        return await drive_async(self._steps(request, focus), perform_async)
 
-    def _read(
-        self, messages: Sequence[Raw], system: Any, tools: Sequence[Raw], state: CompactionState | None
-    ) -> Conversation:
-        return read_conversation(messages, system, tools, state or CompactionState(), self._ready.formats)
+    def _opened(self, request: Request) -> tuple[PreparedPolicy, Conversation, CompactionState]:
+        state = request.state or CompactionState()
+        ready = self._ready.learned(state)
+        return ready, read_conversation(request.messages, request.system, request.tools, state, ready.formats), state
 
-    def _tokens(self, conversation: Conversation) -> int:
-        return self.counter.request(conversation.given, conversation.tools)
+    def _steps(self, request: Request, focus: str | None) -> Steps:
+        ready, conversation, state = self._opened(request)
 
-    def _decide(self, conversation: Conversation, tokens: int) -> Decision:
-        variables = trigger_variables(
-            self.policy,
-            self.limits,
-            tokens=tokens,
-            message_count=len(conversation.given),
-            compaction_count=conversation.count,
-        )
-        return decide(self.policy, self._ready.rules, variables)
+        def compaction(decision: Decision, tokens: int) -> Compaction:
+            at_work = ready.under(decision.by)
+            return Compaction(at_work, conversation, state, decision, tokens, self._host_state, self._clock(), focus)
 
-    def _plan(self, conversation: Conversation, decision: Decision, tokens: int, state: str | None = None) -> Plan:
-        return make_plan(
-            Task(
-                decision=decision,
-                messages=conversation.messages,
-                tools=conversation.tools,
-                earlier=conversation.earlier,
-                policy=self.policy,
-                limits=self.limits,
-                counter=self.counter,
-                pruners=self._ready.pruners,
-                tokens=tokens,
-                overhead=self._overhead(conversation, state),
-                count=conversation.count,
-            )
-        )
-
-    def _overhead(self, conversation: Conversation, state: str | None) -> int:
-        """Tokens of what is added to the result beside the summary itself: its frame, restated state, the note."""
-        count = conversation.count + 1
-        templates, assembly = self._ready.templates, self.policy.assembly
-        frame = Message(
-            "user", (Text(frame_summary(templates, assembly, "-", count=count, anchored=True, state=state)),)
-        )
-        first = conversation.given[:1]
-        noted = with_note(first, templates.render(assembly.system_note, {"count": count}))
-        note = sum(map(self.counter.message, noted)) - sum(map(self.counter.message, first))
-        return self.counter.message(frame) + note
-
-    def _steps(
-        self,
-        messages: Sequence[Raw],
-        system: Any,
-        tools: Sequence[Raw],
-        state: CompactionState | None,
-        focus: str | None,
-        force: bool,
-    ) -> Steps:
-        """The one body of ``compact`` and ``acompact``: yields the calls of summarisers."""
-        state = state or CompactionState()
-        conversation = self._read(messages, system, tools, state)
-        earlier = conversation.earlier
-        state = replace(state, summary=earlier.summary if earlier else state.summary, count=conversation.count)
         try:
-            tokens = self._tokens(conversation)
-            decision = self._decide(conversation, tokens)
+            numbers = measure(ready, conversation, state, request.usage)
+            decision = decided(ready, numbers, state, request.at)
         except PluginError as error:  # a counter of a plugin
-            unknown = self._report(conversation, Decision(False, None, str(error)), 0)
-            return Case(self._ready, conversation, state, unknown).unchanged(Outcome.FAILED, str(error))
-        if force:
-            decision = replace(decision, due=True, rule=FORCED, reason="forced by the caller")
-        case = Case(self._ready, conversation, state, self._report(conversation, decision, tokens))
+            unknown = Decision(False, None, str(error))
+            return compaction(unknown, 0).case().unchanged(Outcome.FAILED, unknown.reason)
+        due = compaction(decision, numbers.estimated)
         if not decision.due:
-            return case.unchanged(Outcome.NOT_NEEDED, decision.reason)
-        if (settled := case.settled) is not None:
-            return case.unchanged(Outcome(settled.outcome), settled.reason)
-        plugins = PluginCalls(self._ready.hooks, self.counter, Redaction(self._ready.redactors))
-        try:
-            result = yield from self._compaction(case, decision, focus, plugins)
-        except RequiredPluginFailed as error:
-            result = case.with_plugins(error.reports).unchanged(Outcome.FAILED, str(error))
-        except (PromptError, PluginError) as error:
-            result = case.unchanged(Outcome.FAILED, str(error))
-        return (yield from plugins.told(result))
-
-    def _compaction(self, case: Case, decision: Decision, focus: str | None, plugins: PluginCalls) -> Steps:
-        """Plan, plugins, summary, result.
-
-        Raises ``PromptError`` for a template that fails on this conversation, ``RequiredPluginFailed`` for a plugin
-        that may not fail, ``PluginError`` for a pruner, counter or redactor that does.
-        """
-        with _Stopwatch() as planning:
-            plan = self._plan(case.conversation, decision, case.report.tokens_before)
-        if not plan.folded:
-            return case.with_plan(plan, planning.seconds).pruned(plan)
-        redaction = plugins.redaction
-        focus = focus and redaction.text(focus)
-        room = (self.limits.target or self.limits.usable) // _STATE_SHARE
-        state, reports = yield from plugins.state(case.conversation.given, self._host_state, room)
-        if state is not None:
-            plan = self._plan(case.conversation, decision, case.report.tokens_before, state=state)
-        case = case.with_plan(plan, planning.seconds).with_plugins(reports)
-        if not plan.folded:
-            return case.pruned(plan)
-        complete = completion(self.policy.summary, redaction)
-        memory, reports = yield from plugins.memory(
-            case.conversation.given, plan, count=case.conversation.count, focus=focus, complete=complete
-        )
-        case = case.with_plugins(reports)
-        with _Stopwatch() as summarizing:
-            answered = yield from chain.summaries(
-                self._ready.summarizers,
-                self._request(plan, focus, memory, redaction),
-                replaced_tokens=self._replaced_tokens(plan),
-                wait_after=self.policy.summary.cooldown_after,
-                cooldowns=case.state.cooldowns,
-                now=self._clock(),
-                redact=redaction.text,
-            )
-        return case.with_answer(answered, summarizing.seconds, redaction).compacted(plan, answered, redaction, state)
-
-    def _request(self, plan: Plan, focus: str | None, memory: str | None, redaction: Redaction) -> SummaryRequest:
-        folded = redaction.messages(plan.folded)
-        previous = plan.previous and redaction.text(plan.previous)
-
-        def write() -> str:
-            return write_prompt(
-                self.policy,
-                self._ready.templates,
-                folded,
-                previous=previous,
-                budget_tokens=plan.summary_tokens,
-                focus=focus,
-                memory=memory,
-            )
-
-        return SummaryRequest(
-            write_prompt=cache(write),
-            folded=folded,
-            previous=previous,
-            sections=self.policy.summary.sections,
-            budget_tokens=plan.summary_tokens,
-            counter=self.counter,
-            focus=focus,
-            memory=memory,
-        )
-
-    def _replaced_tokens(self, plan: Plan) -> int:
-        return self.counter.request(plan.folded) + self.counter.text(plan.previous or "")
-
-    def _report(self, conversation: Conversation, decision: Decision, tokens: int) -> Report:
-        """The report before anything was done."""
-        limits = self.limits
-        return Report(
-            policy=self.policy.name,
-            model=self._ready.model,
-            counter=self.policy.counter,
-            window=limits.window.tokens,
-            window_source=limits.window.source,
-            threshold_tokens=limits.threshold,
-            target_tokens=limits.target,
-            trigger=decision.rule,
-            messages_before=len(conversation.given),
-            messages_after=len(conversation.given),
-            tokens_before=tokens,
-            tokens_after=tokens,
-            compaction_count=conversation.count,
-            warnings=self._ready.warnings,
-        )
+            return due.case().unchanged(Outcome.NOT_NEEDED, decision.reason)
+        return (yield from due.steps())
 
 
 def compact(messages: Sequence[Raw], policy: PolicySource = "default", **options: Any) -> CompactionResult:
     """Compacts a conversation with a ``Compactor`` made for this call.
 
     ``options`` are those of ``Compactor`` (``model``, ``overrides``, ``summarizer``) and of ``Compactor.compact``
-    (``system``, ``tools``, ``state``, ``focus``, ``force``). An agent that compacts more than once keeps a
-    ``Compactor`` instead.
+    (``system``, ``tools``, ``usage``, ``state``, ``at``, ``focus``, ``force``). An agent that compacts more than once
+    keeps a ``Compactor`` or a ``Session`` instead.
     """
-    call = {key: options.pop(key) for key in ("system", "tools", "state", "focus", "force") if key in options}
+    names = ("system", "tools", "usage", "state", "at", "focus", "force")
+    call = {key: options.pop(key) for key in names if key in options}
     return Compactor(policy, **options).compact(messages, **call)
-
-
-class _Stopwatch:
-    """Measures the seconds that a block takes."""
-
-    seconds = 0.0
-
-    def __enter__(self) -> "_Stopwatch":
-        self._started = time.perf_counter()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.seconds = time.perf_counter() - self._started

@@ -7,6 +7,7 @@
     ├── PromptError          a prompt template is wrong or missing: fix the template
     ├── InputError           the conversation cannot be read: fix the input
     ├── PluginError          a registered extension is wrong: fix or remove the plugin
+    ├── CannotFit            a request that no compaction makes fit: shorten what it names, or take a larger model
     └── SummarizerError      raised by summarisers, handled by the chain that calls them
         ├── SummarizerDeclined   it has nothing to offer here (no model configured ...); not a failure
         └── SummarizerFailed     it tried and failed; ``kind`` picks the cooldown
@@ -58,6 +59,18 @@ class InputError(CompactorError):
 
 class PluginError(CompactorError):
     """A registered extension does not do what it promised."""
+
+
+class CannotFit(CompactorError):
+    """A request does not fit the model's window, and compaction cannot help any more.
+
+    ``largest`` names what weighs most in it, largest first, with its tokens. Where the provider refused the request,
+    its own error is the cause (``__cause__``).
+    """
+
+    def __init__(self, message: str, largest: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.largest = tuple(largest)
 
 
 class SummarizerError(CompactorError):

@@ -11,7 +11,7 @@ from compactor import builtin
 from compactor.assembly.frame import frame_static, frame_summary
 from compactor.errors import Problem, PromptError
 from compactor.extension.functions import Function, as_summarizer
-from compactor.extension.host import Extension
+from compactor.extension.host import Extension, Host
 from compactor.extension.isolation import Hook
 from compactor.extension.protocols import Counter, Format, Pruner, Redactor, Summarizer
 from compactor.extension.roster import Roster, disabled_plugins
@@ -21,14 +21,17 @@ from compactor.policy.draft import Draft
 from compactor.policy.expressions import VARIABLES as CONDITION_VARIABLES
 from compactor.policy.expressions import compile_condition
 from compactor.policy.loader import LoadedPolicy, load_policy
-from compactor.policy.models import Assembly, Policy, Section, SectionPart
+from compactor.policy.models import Assembly, Policy, Section, SectionPart, amount_tokens
 from compactor.policy.overrides import Override
 from compactor.policy.summary import SummaryInput
+from compactor.policy.triggers import Trigger
 from compactor.redaction import PatternRedactor, read_patterns, shipped_patterns
+from compactor.state import CompactionState
 from compactor.summarizing.transcript import Call, Turn
 from compactor.templates import VARIABLES as TEMPLATE_VARIABLES
 from compactor.templates import Templates
-from compactor.tokens.windows import context_window
+from compactor.tokens.scaled import scale, scaled
+from compactor.tokens.windows import Window, context_window
 
 PolicySource = str | Path | Mapping[str, Any]
 """A policy's name, its file, or its content."""
@@ -62,7 +65,10 @@ _SAMPLES: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class PreparedPolicy:
-    """A policy at work for one model. ``warnings`` are for people, said with every result."""
+    """A policy at work for one model. ``warnings`` are for people, said with every result.
+
+    ``ratio`` is what the counter's figures were scaled by (see ``learned``); ``prune_only``: no summary is to be made.
+    """
 
     loaded: LoadedPolicy
     model: str | None
@@ -76,10 +82,49 @@ class PreparedPolicy:
     redactors: tuple[Redactor, ...]
     hooks: Mapping[str, tuple[Hook, ...]]
     warnings: tuple[str, ...]
+    ratio: float = 1.0
+    prune_only: bool = False
 
     @property
     def policy(self) -> Policy:
         return self.loaded.policy
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The user's own files that it was made from: policies and the templates that they name."""
+        named = (getattr(getattr(self.policy, part), key) for part, key in _TEMPLATE_KEYS)
+        templates = (self.templates.find(name).own for name in named)
+        return (*self.loaded.files, *(file for file in templates if file is not None))
+
+    def learned(self, state: CompactionState) -> "PreparedPolicy":
+        """The same, corrected by what a conversation has learnt about the model: its window, how its tokens count."""
+        known = state.about(self.model)
+        ready = self
+        if known.window is not None and known.window != self.limits.window.tokens:
+            window = Window(known.window, "learnt from the provider's refusals")
+            ready = replace(ready, limits=derive_limits(self.policy, window))
+        if known.ratio != 1:
+            ready = replace(ready, counter=scaled(self.counter, known.ratio), ratio=known.ratio)
+        return ready
+
+    def under(self, rule: Rule | None) -> "PreparedPolicy":
+        """The same, with what a trigger rule changes about the compaction that it asks for."""
+        if rule is None:
+            return self
+        trigger = rule.trigger
+        limits = self.limits
+        if trigger.target is not None:
+            limits = derive_limits(self.policy, limits.window, target=trigger.target)
+        pruners = (*rule.pruners, *self.pruners)
+        return replace(self, limits=limits, pruners=pruners, prune_only=trigger.prune_only)
+
+    def scaled(self, tokens: int) -> int:
+        """Tokens as the policy's counter counts, scaled as ``counter`` scales them."""
+        return scale(tokens, self.ratio)
+
+    def unscaled(self, tokens: int) -> int:
+        """The inverse of ``scaled``."""
+        return round(tokens / self.ratio)
 
 
 def prepare(
@@ -119,12 +164,9 @@ def prepare(
         loaded=loaded,
         model=model,
         limits=limits,
-        rules=tuple(
-            Rule(trigger.name, compile_condition(trigger.when, CONDITION_VARIABLES[trigger.at]))
-            for trigger in policy.triggers
-        ),
+        rules=tuple(_rule(trigger, host) for trigger in policy.triggers),
         counter=host.counter(policy.counter, model),
-        pruners=host.pruners(policy),
+        pruners=host.pruners(policy.pruning),
         summarizers=host.summarizers(policy) if summarizer is None else ((own, as_summarizer(summarizer)),),
         formats=host.formats(),
         templates=templates_of(None),
@@ -132,6 +174,11 @@ def prepare(
         hooks={name: host.hooks(name) for name in LIFE_CYCLE},
         warnings=tuple(_warnings(policy, model, limits)),
     )
+
+
+def _rule(trigger: Trigger, host: Host) -> Rule:
+    condition = None if trigger.when is None else compile_condition(trigger.when, CONDITION_VARIABLES[trigger.at])
+    return Rule(trigger, condition, host.pruners(trigger.prune))
 
 
 def template_problems(draft: Draft, templates_of: Callable[[Path | None], Templates]) -> Iterator[Problem]:
@@ -180,6 +227,12 @@ def _warnings(policy: Policy, model: str | None, limits: Limits) -> Iterator[str
         size = policy.window.unknown_model
         named = f"the window of model {model!r} is not known" if model else "no model was named"
         yield f"{named}: {size:,} tokens assumed (window.unknown_model); set window.context_length to be exact"
+    asked = amount_tokens(policy.threshold, limits.usable)
+    if asked > limits.threshold:
+        yield (
+            f"the threshold ({asked:,} tokens) lies beyond the usable window of {limits.usable:,}; "
+            f"{limits.threshold:,} is used"
+        )
     if limits.target is not None and limits.target >= limits.threshold:
         yield (
             f"the target ({limits.target:,} tokens) is not below the threshold ({limits.threshold:,}): "

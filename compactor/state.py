@@ -18,21 +18,59 @@ class Settled:
 
 
 @dataclass(frozen=True, slots=True)
+class Learned:
+    """What a provider's reports and refusals have taught about a model.
+
+    ``ratio``: reported tokens for each counted one. ``window``: its window in tokens, None where no refusal has shown
+    that it is smaller than assumed.
+    """
+
+    ratio: float = 1.0
+    window: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unjudged:
+    """A compaction that the next measured request will judge.
+
+    ``tokens`` is what the request cost before it, the provider's own figure where ``measured``; ``strikes`` is how
+    many compactions in a row before this one gained nothing.
+    """
+
+    tokens: int
+    measured: bool
+    strikes: int
+
+
+@dataclass(frozen=True, slots=True)
 class CompactionState:
     """The memory of a conversation across compactions and restarts.
 
-    Everything but the cooldowns can also be read back from the transcript, so a lost state costs no summary.
+    Summary and count can also be read back from the transcript, so a lost state costs no summary.
 
     ``summary``: the newest summary that a summariser made (never a static note).
     ``count``: compactions so far, over all sessions of the conversation.
     ``cooldowns``: summariser -> time (seconds since the epoch) before which it is not asked again.
     ``settled``: what the last call decided; while nothing changes, the next one decides the same without trying.
+    ``messages``, ``tokens``: the size of what the last compaction left, tokens as the policy's counter counts (what a
+    provider reports for a request with fewer messages is older than the compaction).
+    ``strikes``: compactions in a row that gained nothing; ``unjudged``: the last one, while that is not known of it.
+    ``learned``: what is known of models, by name ("" for none named).
     """
 
     summary: str | None = None
     count: int = 0
     cooldowns: Mapping[str, float] = field(default_factory=dict)
     settled: Settled | None = None
+    messages: int = 0
+    tokens: int = 0
+    strikes: int = 0
+    unjudged: Unjudged | None = None
+    learned: Mapping[str, Learned] = field(default_factory=dict)
+
+    def about(self, model: str | None) -> Learned:
+        """What has been learnt about a model."""
+        return self.learned.get(model or "", Learned())
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -41,5 +79,11 @@ class CompactionState:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "CompactionState":
         """The inverse of ``to_dict``; unknown keys are an error (``TypeError``)."""
-        settled = data.get("settled")
-        return cls(**{**data, "settled": None if settled is None else Settled(**settled)})
+        settled, unjudged = data.get("settled"), data.get("unjudged")
+        values = {
+            **data,
+            "settled": None if settled is None else Settled(**settled),
+            "unjudged": None if unjudged is None else Unjudged(**unjudged),
+            "learned": {model: Learned(**learned) for model, learned in data.get("learned", {}).items()},
+        }
+        return cls(**values)

@@ -57,11 +57,12 @@ VARIABLES: Mapping[str, Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class TemplateFile:
-    """A template; ``path`` is the file as shown to people."""
+    """A template; ``path`` is the file as shown to people, ``own`` the file where it is the user's own."""
 
     name: str
     path: str
     source: str
+    own: Path | None = None
 
 
 class Templates:
@@ -84,7 +85,7 @@ class Templates:
             looked = shown_path(self._base / name) if _is_path(name) else ", ".join(self.places)
             raise PromptError(f"template {name!r} not found; looked in {looked}{hint and f' ({hint})'}")
         try:
-            return TemplateFile(name, found.label, found.path.read_text("utf-8"))
+            return TemplateFile(name, found.label, found.path.read_text("utf-8"), found.own)
         except (OSError, UnicodeDecodeError) as error:
             raise PromptError(f"{found.label}: cannot be read: {error}") from None
 

@@ -6,16 +6,19 @@ from typing import Any
 
 from compactor.assembly.finish import Finished, finish
 from compactor.assembly.frame import frame_static, frame_summary
-from compactor.conversation import SYSTEM_INDEX, Conversation, fingerprint
+from compactor.contributors import largest
+from compactor.conversation import Conversation, fingerprint
 from compactor.hooks import PluginReport
+from compactor.messages.body import body_sizes
 from compactor.messages.earlier import summaries_in
 from compactor.messages.message import Message, Raw
 from compactor.parts import parts_after, parts_before
 from compactor.planning.plan import Plan
+from compactor.planning.trigger import Decision
 from compactor.prepared import PreparedPolicy
 from compactor.redaction import Redaction
 from compactor.result import CompactionResult, Outcome, Report
-from compactor.state import CompactionState, Settled
+from compactor.state import CompactionState, Settled, Unjudged
 from compactor.summarizing.chain import Answered
 
 
@@ -26,6 +29,7 @@ class Case:
     ready: PreparedPolicy
     conversation: Conversation
     state: CompactionState
+    decision: Decision
     report: Report
 
     def with_plan(self, plan: Plan, seconds: float) -> "Case":
@@ -78,7 +82,8 @@ class Case:
         if not plan.edits:
             if self.report.tokens_before > plan.limits.usable:
                 return self._cannot_fit(self.conversation.given, self.report.tokens_before)
-            return self.unchanged(Outcome.NOTHING_TO_GAIN, _nothing_between(plan), settled=True)
+            reason = "there is nothing to prune" if plan.pruned_only else _nothing_between(plan)
+            return self.unchanged(Outcome.NOTHING_TO_GAIN, reason, settled=True)
         finished = self._finished((), _pruned(self.conversation.ordered, plan), None, note=None)
         made = f"{len(plan.edits)} messages made smaller"
         reason = f"pruning was enough: {made}" if plan.pruned_only else f"{made}; {_nothing_between(plan)}"
@@ -152,13 +157,13 @@ class Case:
             broken = "; ".join(f"law {violation.law}: {violation.message}" for violation in finished.violations)
             case = replace(self, report=replace(self.report, violations=finished.violations))
             return case.unchanged(Outcome.FAILED, f"the result would have broken a law ({broken})")
-        before, after = self.report.tokens_before, self._tokens(finished)
+        after = self._tokens(finished)
         if after > self.ready.limits.usable:
-            return self._cannot_fit(finished.parsed, after)
-        if after > before * (1 - self.ready.policy.min_gain) or after >= before:
+            return (self._struck() if summary is not None else self)._cannot_fit(finished.parsed, after)
+        if (too_little := self._too_little(finished, after)) is not None:
             tried = summary is not None or outcome is Outcome.PRUNED  # a summariser that failed may yet recover
-            reason = f"the result would cost {after:,} of {before:,} tokens: less is saved than min_gain asks for"
-            return self.unchanged(Outcome.NOTHING_TO_GAIN, reason, settled=tried)
+            case = self._struck() if summary is not None else self
+            return case.unchanged(Outcome.NOTHING_TO_GAIN, too_little, settled=tried)
         missed = self._target_missed(finished.parsed, after)
         apart = self.conversation.system is not None
         messages = finished.messages[1:] if apart else finished.messages
@@ -173,12 +178,46 @@ class Case:
             outcome,
             reason,
             list(messages),
-            replace(state, settled=settled),
+            self._lighter(state, settled, len(messages), after),
             self._measured(finished, after, state.count, (*warnings, *([missed] if missed else []))),
             system,
             summary,
             index if index is None or not apart else index - 1,
             missed,
+        )
+
+    def _too_little(self, finished: Finished, tokens: int) -> str | None:
+        """Why the result is not worth it, None when it is: by tokens, or by bytes where the rule weighs those."""
+        most = 1 - self.ready.policy.min_gain
+        before = self.report.tokens_before
+        if self.decision.by is not None and self.decision.by.weighs_bytes:
+            sizes = [body_sizes(self.conversation.given).total, body_sizes(self._as_sent(finished)).total]
+            if sizes[1] <= sizes[0] * most and sizes[1] < sizes[0] and tokens <= before:
+                return None
+            return f"the body would have {sizes[1]:,} of {sizes[0]:,} bytes: less is saved than min_gain asks for"
+        if tokens <= before * most and tokens < before:
+            return None
+        return f"the result would cost {tokens:,} of {before:,} tokens: less is saved than min_gain asks for"
+
+    def _as_sent(self, finished: Finished) -> list[Message]:
+        return [replace(message, raw=raw) for message, raw in zip(finished.parsed, finished.messages, strict=True)]
+
+    def _struck(self) -> "Case":
+        """The case with one more compaction in its state that took a summary and gained nothing."""
+        strikes, tokens = self.state.strikes + 1, self.ready.unscaled(self.report.tokens_before)
+        return replace(self, state=replace(self.state, strikes=strikes, tokens=tokens))
+
+    def _lighter(self, state: CompactionState, settled: Settled, messages: int, tokens: int) -> CompactionState:
+        """The state after a result of so many messages and tokens, which the next measured request will judge."""
+        variables = self.decision.variables
+        best, measured = variables["tokens"], variables["reported_tokens"] > 0
+        return replace(
+            state,
+            settled=settled,
+            messages=messages,
+            tokens=self.ready.unscaled(tokens),
+            strikes=0,
+            unjudged=Unjudged(best if measured else self.ready.unscaled(best), measured, state.strikes),
         )
 
     def _fingerprint(self, messages: Sequence[Raw] | None = None, system: Any = None) -> str:
@@ -219,13 +258,7 @@ class Case:
         return f"{tokens:,} tokens, over the target of {target:,}; largest: {self._largest(messages)}"
 
     def _largest(self, messages: Sequence[Message]) -> str:
-        """The three largest contributors to a request, for people."""
-        counter = self.ready.counter
-        sizes = [(counter.message(message), _called(message)) for message in messages]
-        if self.conversation.tools:
-            sizes.append((counter.request((), self.conversation.tools), "the tool schemas"))
-        sizes.sort(key=lambda size: -size[0])
-        return ", ".join(f"{name} ({tokens:,})" for tokens, name in sizes[:3])
+        return ", ".join(map(str, largest(self.ready.counter, messages, self.conversation.tools)))
 
 
 def _nothing_between(plan: Plan) -> str:
@@ -244,10 +277,3 @@ def _pruned(messages: Sequence[Message], plan: Plan) -> tuple[Message, ...]:
         else message
         for message in messages
     )
-
-
-def _called(message: Message) -> str:
-    """A message by its place in the input, for people."""
-    if message.index is None:
-        return "the summary"
-    return "the system prompt" if message.index == SYSTEM_INDEX else f"message {message.index} ({message.role})"

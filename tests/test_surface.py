@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import compactor
-from compactor.planning.pruning.clear_tool_results import ClearToolResults
+from compactor.builtin import register_pruners
 from compactor.templates import VARIABLES
 
 ROOT = Path(__file__).parent.parent
@@ -33,8 +33,11 @@ def test_every_variable_of_every_template_is_documented() -> None:
 def test_the_options_of_the_shipped_pruners_are_documented() -> None:
     text = (ROOT / "docs" / "policy.md").read_text("utf-8")
     table = text.partition("## The pruners")[2].partition("## All keys")[0]
-    documented = dict(re.findall(r"^\| `([\w.]+)` \| `(.*?)` \|", table, re.MULTILINE))
-    options = ClearToolResults().model_dump()
-    flat = {**options, **{f"outside.{name}": value for name, value in options["outside"].items()}}
-    del flat["outside"]
-    assert documented == {name: str(value) for name, value in flat.items()}
+    pages = dict(re.findall(r"^`(clear_\w+)` (.*?)(?=^`clear_|\Z)", table, re.MULTILINE | re.DOTALL))
+    assert set(pages) == set(register_pruners())
+    for name, model in register_pruners().items():
+        documented = dict(re.findall(r"^\| `([\w.]+)` \| `(.*?)` \|", pages[name], re.MULTILINE))
+        options = model().model_dump()
+        outside = options.pop("outside", {})
+        flat = {**options, **{f"outside.{option}": value for option, value in outside.items()}}
+        assert documented == {option: str(value) for option, value in flat.items()}

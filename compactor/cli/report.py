@@ -7,7 +7,7 @@ from compactor.assembly.repair import Repairs
 from compactor.cli.files import STANDARD
 from compactor.cli.opened import Opened
 from compactor.cli.output import Output
-from compactor.engine import FORCED
+from compactor.planning.trigger import FORCED
 from compactor.result import CompactionResult, Outcome, Report
 
 LABEL_WIDTH = 10

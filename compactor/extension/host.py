@@ -15,8 +15,8 @@ from compactor.extension.hookspecs import CounterFactory, FormatFactory, Redacto
 from compactor.extension.isolation import Hook, described
 from compactor.extension.protocols import Counter, Format, Pruner, Redactor, Summarizer
 from compactor.policy.draft import Draft
-from compactor.policy.models import PluginUse, Policy
-from compactor.policy.wording import did_you_mean, listed
+from compactor.policy.models import PluginUse, Policy, Use
+from compactor.policy.wording import Key, did_you_mean, listed
 
 T = TypeVar("T")
 
@@ -94,10 +94,10 @@ class Host:
         """Every format, in the order in which they are tried."""
         return tuple(_made(f"format {name!r}", make, Format) for name, make in self._formats.items())
 
-    def pruners(self, policy: Policy) -> tuple[Pruner, ...]:
-        """The pruners of a policy, with their options."""
+    def pruners(self, entries: Iterable[Use]) -> tuple[Pruner, ...]:
+        """The pruners of these entries of a policy, with their options."""
         made: list[Pruner] = []
-        for entry in policy.pruning:
+        for entry in entries:
             pruner = self._pruners[entry.use].model_validate(entry.options)
             if not isinstance(pruner, Pruner):
                 raise PluginError(f"pruner {entry.use!r} has no method 'prune'")
@@ -193,19 +193,26 @@ class Host:
         for place, name in enumerate(chain):
             if isinstance(name, str) and name not in self._summarizers:
                 yield _unknown(draft, ("summary", "summarizers", place), "summarizer", name, self._summarizers)
-        for place, entry in enumerate(_list(data.get("pruning"))):
-            name = _mapping(entry).get("use")
-            if isinstance(name, str) and name not in self._pruners:
-                yield _unknown(draft, ("pruning", place, "use"), "pruner", name, self._pruners)
-            elif isinstance(name, str):
-                options = {key: value for key, value in entry.items() if key != "use"}
-                try:
-                    self._pruners[name].model_validate(options)
-                except ValidationError as error:
-                    yield from option_problems(draft, ("pruning", place), self._pruners[name], error)
+        yield from self._pruning_problems(draft, ("pruning",), data.get("pruning"))
+        for place, trigger in enumerate(_list(data.get("triggers"))):
+            yield from self._pruning_problems(draft, ("triggers", place, "prune"), _mapping(trigger).get("prune"))
         for place, name in enumerate(_list(_mapping(data.get("redaction")).get("redactors"))):
             if isinstance(name, str) and name not in self._redactors:
                 yield _unknown(draft, ("redaction", "redactors", place), "redactor", name, self._redactors)
+
+    def _pruning_problems(self, draft: Draft, key: Key, entries: Any) -> Iterator[Problem]:
+        for place, entry in enumerate(_list(entries)):
+            by_name = isinstance(entry, str)
+            name = entry if by_name else _mapping(entry).get("use")
+            if isinstance(name, str) and name not in self._pruners:
+                at = (*key, place) if by_name else (*key, place, "use")
+                yield _unknown(draft, at, "pruner", name, self._pruners)
+            elif isinstance(name, str):
+                options = {option: value for option, value in _mapping(entry).items() if option != "use"}
+                try:
+                    self._pruners[name].model_validate(options)
+                except ValidationError as error:
+                    yield from option_problems(draft, (*key, place), self._pruners[name], error)
 
 
 def _is_model(thing: object) -> bool:

@@ -27,6 +27,26 @@ class Counter(Protocol):
         ...
 
 
+@runtime_checkable
+class AdditiveCounter(Counter, Protocol):
+    """A counter whose ``request`` is a sum: of a conversation that grew, only what is new has to be counted.
+
+    ``request(messages, tools)`` is ``tokens_of(weight, len(messages))`` for the summed weights of messages and tools.
+    """
+
+    def weigh(self, message: Message) -> int:
+        """What one message adds, in units of the counter's own."""
+        ...
+
+    def weigh_tools(self, tools: Sequence[Mapping[str, Any]]) -> int:
+        """What the tool schemas add."""
+        ...
+
+    def tokens_of(self, weight: int, messages: int) -> int:
+        """The tokens of a request of so many messages with this weight in all."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Edit:
     """A change to a message that stays in the conversation: its new parts, and why.

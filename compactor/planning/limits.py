@@ -2,8 +2,11 @@
 
 from dataclasses import dataclass
 
-from compactor.policy.models import Policy, amount_tokens
+from compactor.policy.models import Amount, Policy, amount_tokens
 from compactor.tokens.windows import Window
+
+LATEST = 0.95
+"""Share of the usable window where compaction becomes due at the latest, for a threshold in tokens beyond it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +25,16 @@ class Limits:
     tail: int
 
 
-def derive_limits(policy: Policy, window: Window) -> Limits:
+def derive_limits(policy: Policy, window: Window, *, target: Amount | None = None) -> Limits:
     """Derives every limit from the window; the reserve comes off before any share is taken.
 
-    A target halves at most into the tail, so that a summary always has room beside it.
+    ``target`` takes the place of the policy's own. A reserve takes at most half the window, and a target halves at
+    most into the tail, so that a summary always has room beside it.
     """
-    usable = max(window.tokens - policy.window.output_reserve, 1)
-    threshold = min(amount_tokens(policy.threshold, usable), usable)
-    target = None if policy.target is None else min(amount_tokens(policy.target, usable), usable)
+    usable = max(window.tokens - min(policy.window.output_reserve, window.tokens // 2), 1)
+    threshold = amount_tokens(policy.threshold, usable)
+    threshold = max(threshold if threshold < usable else int(usable * LATEST), 1)
+    asked = policy.target if target is None else target
+    goal = None if asked is None else min(amount_tokens(asked, usable), usable)
     tail = int(policy.boundaries.tail_budget_ratio * threshold)
-    return Limits(window, usable, threshold, target, tail if target is None else min(tail, target // 2))
+    return Limits(window, usable, threshold, goal, tail if goal is None else min(tail, goal // 2))

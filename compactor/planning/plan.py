@@ -21,7 +21,8 @@ class Plan:
     ``head``, ``between`` (system messages and anchors of the middle) and ``tail`` are kept, in this order, as
     pruning left them; ``folded`` is what the summary replaces, as the summariser is to see it. ``edits`` are the
     pruned messages by their index in the input. ``earlier`` is what earlier compactions left. ``pruned_only``
-    says that pruning is enough: then every message is in ``tail``. ``tokens`` is the whole request before.
+    says that nothing is folded because pruning is enough, or all that is asked for: then every message is in
+    ``tail``. ``tokens`` is the whole request before.
     """
 
     decision: Decision
@@ -53,7 +54,7 @@ class Task:
 
     ``messages`` are without earlier summaries; ``tokens`` is the whole request as ``counter`` counts it;
     ``overhead`` what the frame around a summary and the note in the system prompt cost; ``count`` is how often the
-    conversation was compacted so far.
+    conversation was compacted so far; ``prune_only``: nothing is to be folded.
     """
 
     decision: Decision
@@ -67,6 +68,7 @@ class Task:
     tokens: int
     overhead: int
     count: int
+    prune_only: bool = False
 
 
 def make_plan(task: Task) -> Plan:
@@ -75,7 +77,7 @@ def make_plan(task: Task) -> Plan:
     pruned = _edited(task.messages, edits)
     by_index = {task.messages[place].index: edit for place, edit in edits.items()}
     nothing = Plan(task.decision, task.limits, task.tokens, (), (), pruned, edits=by_index, earlier=task.earlier)
-    if task.policy.stop_after_pruning and edits and _is_enough(pruned, task):
+    if task.prune_only or (task.policy.stop_after_pruning and edits and _is_enough(pruned, task)):
         return replace(nothing, pruned_only=True)
     anchor = _anchor(pruned, task.policy)
     head, start, scale = _cuts(pruned, anchor, task)

@@ -2,8 +2,18 @@
 
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, PlainValidator, StringConstraints, WithJsonSchema
-from pydantic_core import PydanticCustomError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    JsonValue,
+    PlainValidator,
+    StringConstraints,
+    WithJsonSchema,
+)
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from compactor.policy.wording import Key, shown
 
@@ -105,3 +115,16 @@ Identifier = Annotated[str, StringConstraints(pattern=_IDENTIFIER)]
 
 Options = dict[str, JsonValue]
 """Settings that somebody else validates."""
+
+
+class ByName:
+    """Marks an entry of a list for which its bare name may stand: ``use`` and nothing else."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        def spelled_out(value: Any) -> Any:
+            return {"use": value} if isinstance(value, str) else value
+
+        return core_schema.no_info_before_validator_function(spelled_out, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"anyOf": [{"type": "string", "pattern": _NOT_BLANK}, handler(schema)]}

@@ -21,11 +21,13 @@ MAPPING = "<policy>"
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """A policy merged over its ancestors. ``root`` is None where the policy itself could not be read."""
+    """A policy merged over its ancestors. ``root`` is None where the policy itself could not be read; ``files`` are
+    those of the user, without the shipped ones."""
 
     root: Node | None
     path: str | None
     problems: tuple[Problem, ...]
+    files: tuple[Path, ...] = ()
 
 
 def read_chain(policy: str | Path | Mapping[str, Any], places: tuple[Place, ...]) -> Chain:
@@ -40,7 +42,7 @@ def read_chain(policy: str | Path | Mapping[str, Any], places: tuple[Place, ...]
     if document.root is None:
         return Chain(None, found.label, document.problems)
     chain = _merged(document.root, found, places)
-    return Chain(chain.root, found.label, (*document.problems, *chain.problems))
+    return Chain(chain.root, found.label, (*document.problems, *chain.problems), chain.files)
 
 
 def _merged(root: Node, found: Found | None, places: tuple[Place, ...]) -> Chain:
@@ -59,7 +61,8 @@ def _merged(root: Node, found: Found | None, places: tuple[Place, ...]) -> Chain
             break
         layers.append(document.root)
     oldest_first = [layer.without(EXTENDS) for layer in reversed(layers)]
-    return Chain(reduce(Node.merged, oldest_first), found.label if found else None, tuple(problems))
+    own = tuple(file.own for file in files if file.own is not None)
+    return Chain(reduce(Node.merged, oldest_first), found.label if found else None, tuple(problems), own)
 
 
 class _NoParent(Exception):

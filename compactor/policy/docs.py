@@ -81,8 +81,9 @@ def _default(field: FieldInfo) -> str:
 
 
 def _conditions() -> Iterator[str]:
-    for at, variables in expressions.VARIABLES.items():
-        yield f"### Variables of `when:` at `{at}`\n"
+    everywhere = expressions.VARIABLES["before_call"]
+    for title, variables in {"": everywhere, ", at `error` only": expressions.ONLY_AT_ERROR}.items():
+        yield f"### Variables of `when:`{title}\n"
         yield _table(("variable", "meaning"), ((f"`{name}`", meaning) for name, meaning in variables.items()))
 
 

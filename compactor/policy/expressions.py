@@ -1,5 +1,6 @@
 """Conditions: the ``when:`` of a trigger, an expression in Jinja's syntax over a few known numbers."""
 
+import ast
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -11,16 +12,36 @@ if TYPE_CHECKING:  # Jinja costs time to import, and a policy without triggers d
     from jinja2 import nodes
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+_BEFORE_ANY_CALL: Mapping[str, str] = {
+    "tokens": "tokens of the whole request, messages, system prompt and tool schemas: what the provider reported for "
+    "the last one and what was added since; where nothing was reported, as `counter` counts",
+    "estimated_tokens": "the same as `counter` counts alone, scaled by what reports have taught about the model",
+    "reported_tokens": "what the provider reported for the last request; 0 where it did not, or before a compaction",
+    "new_tokens": "tokens that were added since the last compaction; all of them before the first",
+    "message_count": "messages of the conversation, the system prompt counted",
+    "images": "images in the conversation",
+    "media_bytes": "bytes of the images, sounds and files that stand in the messages themselves",
+    "bytes": "bytes of the messages as JSON, media included: the size of the request's body",
+    "threshold_tokens": "the policy's `threshold` in tokens",
+    "target_tokens": "the policy's `target` in tokens; 0 where it has none",
+    "context_length": "the window in tokens, less `window.output_reserve`",
+    "protect_first_n": "the policy's `boundaries.protect_first_n`",
+    "protect_last_n": "the policy's `boundaries.protect_last_n`",
+    "compaction_count": "how often this conversation has been compacted",
+}
+
+ONLY_AT_ERROR: Mapping[str, str] = {
+    "stated_tokens": "the limit that the error states, in tokens; 0 where it states none",
+    "attempt": "which compaction for this request it would be: 1, 2 ...",
+}
+"""What is known only where a provider has refused a request."""
+
 VARIABLES: Mapping[str, Mapping[str, str]] = {
-    "turn_start": {
-        "tokens": "tokens of the whole request: messages, system prompt and tool schemas, as `counter` counts",
-        "message_count": "messages of the conversation, the system prompt counted",
-        "threshold_tokens": "the policy's `threshold` in tokens",
-        "context_length": "the window in tokens, less `window.output_reserve`",
-        "protect_first_n": "the policy's `boundaries.protect_first_n`",
-        "protect_last_n": "the policy's `boundaries.protect_last_n`",
-        "compaction_count": "how often this conversation has been compacted",
-    }
+    "turn_start": _BEFORE_ANY_CALL,
+    "tool_results": _BEFORE_ANY_CALL,
+    "before_call": _BEFORE_ANY_CALL,
+    "manual": _BEFORE_ANY_CALL,
+    "error": {**_BEFORE_ANY_CALL, **ONLY_AT_ERROR},
 }
 """What a condition may use, by the trigger's ``at``: the one source for the check, the docs and the evaluation."""
 
@@ -45,20 +66,41 @@ _REFUSED: Mapping[str, str] = {
 }
 """What the other kinds are to a reader."""
 
+_COMPARISONS: Mapping[str, type[ast.cmpop]] = {
+    "eq": ast.Eq,
+    "ne": ast.NotEq,
+    "lt": ast.Lt,
+    "lteq": ast.LtE,
+    "gt": ast.Gt,
+    "gteq": ast.GtE,
+    "in": ast.In,
+    "notin": ast.NotIn,
+}
+_SIGNS: Mapping[str, type[ast.unaryop]] = {"Not": ast.Not, "Neg": ast.USub, "Pos": ast.UAdd}
+_ARITHMETIC: Mapping[str, type[ast.operator]] = {
+    "Add": ast.Add,
+    "Sub": ast.Sub,
+    "Mul": ast.Mult,
+    "Div": ast.Div,
+    "FloorDiv": ast.FloorDiv,
+    "Mod": ast.Mod,
+}
+
 _MADE_OF = "a condition is made of names, numbers, texts, comparisons, and, or, not, in, + - * / // %"
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A compiled condition; call it with a value for every variable that is known where it is asked."""
+    """A compiled condition; call it with a value for every variable that it ``names``."""
 
     source: str
-    _evaluate: Callable[..., Any] = field(repr=False, compare=False)
+    names: frozenset[str]
+    _evaluate: Callable[[Mapping[str, Any]], Any] = field(repr=False, compare=False)
 
     def __call__(self, variables: Mapping[str, Any]) -> bool:
         """Whether the condition holds. Raises PolicyError where it cannot be computed, such as for a division by 0."""
         try:
-            return bool(self._evaluate(**variables))
+            return bool(self._evaluate(variables))
         except Exception as error:
             raise _refusal(self.source, f"the condition cannot be computed: {error}") from error
 
@@ -73,11 +115,12 @@ def compile_condition(text: str, known: Mapping[str, str]) -> Condition:
     environment = _environment()
     try:
         expression = _parsed(environment, text)
-        _check_names(text, expression, known)
-        # Before it is compiled: Jinja computes what is constant while it compiles.
+        names = _names(expression)
+        _check_names(text, names, known)
         for problem in _too_much(expression):
             raise _refusal(text, problem, _MADE_OF)
-        evaluate = environment.compile_expression(text, undefined_to_none=False)
+        environment.compile_expression(text)  # refuses what stands behind an expression
+        evaluate = _compiled(expression)
     except TemplateError as error:
         message = (error.message or "").replace("'end of template'", "end")
         raise _refusal(text, f"not an expression: {message}") from error
@@ -86,7 +129,40 @@ def compile_condition(text: str, known: Mapping[str, str]) -> Condition:
     except ValueError as error:
         raise _refusal(text[:80], f"not an expression: {error}") from None
     _try_out(text, evaluate, known)
-    return Condition(text, evaluate)
+    return Condition(text, names, evaluate)
+
+
+def _compiled(expression: "nodes.Expr") -> Callable[[Mapping[str, Any]], Any]:
+    """The expression as Python code: before every model call is too often for a template engine."""
+    code = compile(ast.fix_missing_locations(ast.Expression(_python(expression))), "<condition>", "eval")
+    return lambda variables: eval(code, {"__builtins__": {}}, variables)
+
+
+def _python(node: "nodes.Node") -> ast.expr:
+    """One of the allowed nodes, in Python's grammar."""
+    from jinja2 import nodes
+
+    match node:
+        case nodes.Name(name=name):
+            return ast.Name(name, ast.Load())
+        case nodes.Const(value=value):
+            return ast.Constant(value)
+        case nodes.List(items=items):
+            return ast.List(list(map(_python, items)), ast.Load())
+        case nodes.Tuple(items=items):
+            return ast.Tuple(list(map(_python, items)), ast.Load())
+        case nodes.Compare(expr=first, ops=ops):
+            return ast.Compare(_python(first), [_COMPARISONS[op.op]() for op in ops], [_python(op.expr) for op in ops])
+        case nodes.And() | nodes.Or():
+            joined = ast.And() if isinstance(node, nodes.And) else ast.Or()
+            return ast.BoolOp(joined, [_python(node.left), _python(node.right)])
+        case nodes.Not() | nodes.Neg() | nodes.Pos():
+            return ast.UnaryOp(_SIGNS[type(node).__name__](), _python(node.node))
+        case nodes.CondExpr(test=test, expr1=one, expr2=other):
+            return ast.IfExp(_python(test), _python(one), ast.Constant(None) if other is None else _python(other))
+        case nodes.BinExpr(left=left, right=right):
+            return ast.BinOp(_python(left), _ARITHMETIC[type(node).__name__](), _python(right))
+    raise TypeError(f"{type(node).__name__} is not allowed in a condition")
 
 
 def _environment() -> "ImmutableSandboxedEnvironment":
@@ -111,10 +187,14 @@ def _nodes(expression: "nodes.Expr") -> "Iterator[nodes.Node]":
     yield from expression.find_all(nodes.Node)
 
 
-def _check_names(text: str, expression: "nodes.Expr", known: Mapping[str, str]) -> None:
+def _names(expression: "nodes.Expr") -> frozenset[str]:
     from jinja2 import nodes
 
-    unknown = sorted({node.name for node in _nodes(expression) if isinstance(node, nodes.Name)} - set(known))
+    return frozenset(node.name for node in _nodes(expression) if isinstance(node, nodes.Name))
+
+
+def _check_names(text: str, names: frozenset[str], known: Mapping[str, str]) -> None:
+    unknown = sorted(names - set(known))
     if unknown:
         plural = "s" if len(unknown) > 1 else ""
         raise _refusal(
@@ -161,12 +241,12 @@ def _is_number(node: "nodes.Expr") -> bool:
             return True
 
 
-def _try_out(text: str, evaluate: Callable[..., Any], known: Mapping[str, str]) -> None:
+def _try_out(text: str, evaluate: Callable[[Mapping[str, Any]], Any], known: Mapping[str, str]) -> None:
     """Evaluate once with numbers, to refuse what no numbers could make work, such as comparing them with text."""
     from jinja2 import TemplateError
 
     try:
-        bool(evaluate(**dict.fromkeys(known, 1)))
+        bool(evaluate(dict.fromkeys(known, 1)))
     except (TypeError, TemplateError) as error:
         raise _refusal(text, f"the condition cannot be computed: {error}") from error
     except (ArithmeticError, ValueError):

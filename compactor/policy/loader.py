@@ -31,11 +31,13 @@ SAME_FOR_ALL_MODELS = ("version", "name", "description", "models", EXTENDS)
 
 @dataclass(frozen=True, slots=True)
 class LoadedPolicy:
-    """A valid policy. ``path`` is its file as shown to people, None for one that was given as a mapping."""
+    """A valid policy. ``path`` is its file as shown to people, None for one that was given as a mapping; ``files`` are
+    the user's own files that it was read from."""
 
     policy: Policy
     tree: Node
     path: str | None
+    files: tuple[Path, ...] = ()
 
     @property
     def origins(self) -> Mapping[Key, Origin]:
@@ -78,7 +80,7 @@ def load_policy(
     problems += [*unplaced, *(problem for problem in found if (problem.where, problem.key) not in explained)]
     if problems or valid is None:
         raise PolicyError(_in_order(problems))
-    loaded = LoadedPolicy(valid, final, chain.path)
+    loaded = LoadedPolicy(valid, final, chain.path, chain.files)
     if not valid.boundaries.anchors:
         _LOG.warning("%s: no anchors: the newest user message may be folded", loaded.line("boundaries.anchors"))
     return loaded

@@ -17,8 +17,10 @@ from compactor.policy.base import (
     amount_tokens,
     mistake,
 )
+from compactor.policy.errors import ErrorPattern
 from compactor.policy.plugins import PluginEntry, PluginUse, Redaction
 from compactor.policy.summary import Section, SectionPart, Summary
+from compactor.policy.triggers import Trigger, Use
 
 __all__ = [
     "Amount",
@@ -52,19 +54,20 @@ class Window(PolicyModel):
     output_reserve: Count = Field(
         0,
         description="Tokens taken off the window, before any share of it is computed, to leave room for the answer. "
-        "Bigger: compacts earlier.",
+        "At most half the window. Bigger: compacts earlier.",
+    )
+    probe_tiers: List[Annotated[int, Field(ge=1)]] = Field(
+        (1000000, 512000, 256000, 200000, 128000, 64000, 32000, 16000, 8000),
+        description="Windows in tokens to step down to, from the largest, when a provider refuses a request as too "
+        "long and does not say how much it takes.",
     )
 
-
-class Trigger(PolicyModel):
-    """A rule that says when to compact."""
-
-    name: Line = Field(description="Unique name, shown where a compaction is explained.")
-    at: Literal["turn_start"] = Field(description="When the rule is asked: `turn_start` is before a model call.")
-    when: Text = Field(
-        description="An expression over the variables listed below: comparisons, arithmetic, `and`, `or`, `not`, "
-        "`in`. True compacts."
-    )
+    @field_validator("probe_tiers")
+    @classmethod
+    def _falling(cls, tiers: tuple[int, ...]) -> tuple[int, ...]:
+        if list(tiers) != sorted(set(tiers), reverse=True):
+            raise mistake("the tiers have to fall, each smaller than the one before")
+        return tiers
 
 
 class Boundaries(PolicyModel):
@@ -99,19 +102,6 @@ class Boundaries(PolicyModel):
     )
 
 
-class Use(PolicyModel):
-    """A step by name, with options that belong to whoever implements it."""
-
-    model_config = ConfigDict(extra="allow")
-
-    use: Text = Field(description="Name of the pruner; every other key of the entry is one of its options.")
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The options as written, not validated."""
-        return dict(self.model_extra or {})
-
-
 class Assembly(PolicyModel):
     """How head, summary and tail become a conversation again."""
 
@@ -137,6 +127,11 @@ class Session(PolicyModel):
 
     warn_after: Annotated[int, Field(ge=1)] = Field(
         2, description="From this compaction of a conversation on, each one warns that accuracy may degrade."
+    )
+    max_ineffective: Annotated[int, Field(ge=1)] = Field(
+        2,
+        description="Compactions in a row that gained less than `min_gain`, as the next measured request tells, after "
+        "which none is made automatically until something changes.",
     )
 
 
@@ -166,7 +161,10 @@ class Policy(PolicyModel):
     version: Literal[1] = Field(description="Version of this format; always 1.")
     name: Line = Field(description="Name of the policy. A YAML file without one is not listed as a policy.")
     description: str = Field("", description="One line for people who choose among policies.")
-    enabled: bool = Field(True, description="`false`: never compacts by itself; a forced compaction still works.")
+    enabled: bool = Field(
+        True,
+        description="`false`: never compacts before a call; rules at `error` and forced compactions still work.",
+    )
     window: Window = Field(Window(), description="How much the model can read.")
     counter: Text = Field(
         "rough",
@@ -188,6 +186,12 @@ class Policy(PolicyModel):
         description="Share of the tokens that a compaction must save; one that saves less is not made.",
     )
     triggers: List[Trigger] = Field((), description="When to compact; the first rule that is true wins. Empty: never.")
+    max_attempts: Annotated[int, Field(ge=1)] = Field(
+        3, description="Compactions for one request that the provider keeps refusing."
+    )
+    errors: List[ErrorPattern] = Field(
+        (), description="What refusals of providers mean, beside the shipped table, which is asked after these."
+    )
     boundaries: Boundaries = Field(Boundaries(), description="What stays as it is at both ends.")
     pruning: List[Use] = Field((), description="Steps that shrink messages without a model, in this order.")
     stop_after_pruning: bool = Field(

@@ -1,11 +1,11 @@
 """The ``plugins`` and ``redaction`` parts of a policy: what is loaded, and what never leaves the conversation."""
 
 import re
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import BeforeValidator, Field, field_validator
+from pydantic import Field, field_validator
 
-from compactor.policy.base import Line, List, Options, PolicyModel, Seconds, Text, mistake
+from compactor.policy.base import ByName, Line, List, Options, PolicyModel, Seconds, Text, mistake
 
 
 class PluginUse(PolicyModel):
@@ -26,11 +26,7 @@ class PluginUse(PolicyModel):
     config: Options = Field({}, description="The plugin's own settings, checked by the plugin.")
 
 
-def _named(value: Any) -> Any:
-    return {"use": value} if isinstance(value, str) else value
-
-
-PluginEntry = Annotated[PluginUse, BeforeValidator(_named)]
+PluginEntry = Annotated[PluginUse, ByName()]
 
 
 class SecretRule(PolicyModel):

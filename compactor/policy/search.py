@@ -27,7 +27,7 @@ class Place:
         """The file of that name, if there is one."""
         path = self.directory.joinpath(name)
         label = f"{self.label}:{name}" if self.shipped else shown_path(path)
-        return Found(path, label) if path.is_file() else None
+        return Found(path, label, self.shipped) if path.is_file() else None
 
     def names(self) -> list[str]:
         """The names of the files directly in the directory, sorted; empty where there is no directory."""
@@ -45,6 +45,12 @@ class Found:
 
     path: Traversable
     label: str
+    shipped: bool = False
+
+    @property
+    def own(self) -> Path | None:
+        """The file where it is the user's own and on disk, for those who watch it."""
+        return self.path if isinstance(self.path, Path) and not self.shipped else None
 
     def same_as(self, other: "Found") -> bool:
         """Whether both are the same file, however they are called."""

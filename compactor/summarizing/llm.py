@@ -1,4 +1,4 @@
-"""The summariser that asks a model through litellm. The only module of this room that imports litellm."""
+"""The summariser that asks a model through litellm. The only module that imports litellm."""
 
 import os
 from collections.abc import Generator, Mapping
@@ -29,15 +29,15 @@ class LiteLLM:
 
     def summarize(self, request: SummaryRequest) -> SummaryReply:
         """Raises ``SummarizerFailed`` with what each model said, when none answered."""
-        return drive(self._calls(request.prompt), lambda call: _litellm().completion(**call))
+        return drive(self._calls(request.prompt), lambda call: litellm().completion(**call))
 
     async def asummarize(self, request: SummaryRequest) -> SummaryReply:
         """As ``summarize``, without blocking the event loop."""
-        return await drive_async(self._calls(request.prompt), lambda call: _litellm().acompletion(**call))
+        return await drive_async(self._calls(request.prompt), lambda call: litellm().acompletion(**call))
 
     def complete(self, prompt: str) -> str:
         """What the model answers to a prompt that is not about a summary. Raises as ``summarize`` does."""
-        return drive(self._calls(prompt), lambda call: _litellm().completion(**call)).text
+        return drive(self._calls(prompt), lambda call: litellm().completion(**call)).text
 
     def _calls(self, prompt: str) -> Generator[dict[str, Any], Any, SummaryReply]:
         """The calls to make, one model after the other; is sent the response, or thrown what the call raised."""
@@ -68,13 +68,13 @@ class LiteLLM:
         return {**options, "model": model, "messages": messages, "timeout": timeout, "max_retries": 0}
 
 
-def _litellm() -> Any:
+def litellm() -> Any:
     """litellm, imported at the first call: it costs seconds, and without the setting it goes to the network."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-    import litellm
+    import litellm as package
 
-    litellm.suppress_debug_info = True
-    return litellm
+    package.suppress_debug_info = True
+    return package
 
 
 def _missing_keys(model: str) -> list[str]:
@@ -82,7 +82,7 @@ def _missing_keys(model: str) -> list[str]:
 
     Addresses are left out: a provider on this machine has a default for its own.
     """
-    known: Mapping[str, Any] = _litellm().validate_environment(model)
+    known: Mapping[str, Any] = litellm().validate_environment(model)
     if known.get("keys_in_environment"):
         return []
     return [str(name) for name in known.get("missing_keys", ()) if not str(name).endswith(("_BASE", "_URL", "_HOST"))]

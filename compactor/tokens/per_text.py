@@ -22,8 +22,7 @@ class TextCounter:
     """A ``Counter`` made of a function ``text -> tokens``, which is called once for each text.
 
     Counts are remembered by content (``CountCache``), so a conversation that grew costs only its new texts.
-    ``request`` is the sum of ``message`` over all messages, the tools and a constant: callers may keep a
-    running sum.
+    Additive: ``request`` is the sum of ``message`` over all messages, the tools and a constant.
     """
 
     name: str
@@ -49,8 +48,17 @@ class TextCounter:
 
     def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()) -> int:
         """All messages, each tool's schema as compact JSON, and the opening of the reply."""
-        schemas = sum(self._count(compact_json(tool)) for tool in tools)
-        return sum(map(self.message, messages)) + schemas + REPLY_PRIMING
+        return self.tokens_of(sum(map(self.message, messages)) + self.weigh_tools(tools), len(messages))
+
+    def weigh(self, message: Message) -> int:
+        """As ``AdditiveCounter``: tokens."""
+        return self.message(message)
+
+    def weigh_tools(self, tools: Sequence[Mapping[str, Any]]) -> int:
+        return sum(self._count(compact_json(tool)) for tool in tools)
+
+    def tokens_of(self, weight: int, messages: int) -> int:
+        return weight + REPLY_PRIMING
 
     def _part(self, part: Part, arguments: bool) -> int:
         if isinstance(part, ToolResult):

@@ -42,12 +42,16 @@ class Rough:
 
     def request(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()) -> int:
         """A quarter of the characters of the compact JSON of messages and tools, plus the cost of the media."""
-        characters = 2 + max(0, len(messages) - 1)  # brackets, and a comma between any two
-        tokens = 0
-        for message in messages:
-            media = message.media
-            tokens += sum(map(media_tokens, media))
-            characters += json_length(on_the_wire(message, self._render, media), self._quoted)
-        if tools:
-            characters += json_length(list(tools), self._quoted)
-        return tokens + characters // CHARS_PER_TOKEN
+        return self.tokens_of(sum(map(self.weigh, messages)) + self.weigh_tools(tools), len(messages))
+
+    def weigh(self, message: Message) -> int:
+        """As ``AdditiveCounter``: characters, the cost of media as if it were so many."""
+        media = message.media
+        characters = json_length(on_the_wire(message, self._render, media), self._quoted)
+        return characters + CHARS_PER_TOKEN * sum(map(media_tokens, media))
+
+    def weigh_tools(self, tools: Sequence[Mapping[str, Any]]) -> int:
+        return json_length(list(tools), self._quoted) if tools else 0
+
+    def tokens_of(self, weight: int, messages: int) -> int:
+        return (weight + 2 + max(0, messages - 1)) // CHARS_PER_TOKEN  # brackets, and a comma between any two

@@ -30,7 +30,7 @@ def test_conditions(text: str, holds: bool) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("tokns > 5", "unknown variable 'tokns'; known are 'tokens', 'message_count'"),
+        ("tokns > 5", "unknown variable 'tokns'; known are 'tokens', 'estimated_tokens'"),
         ("a > b", "unknown variables 'a', 'b'; known are"),
         ("range(5)", "unknown variable 'range'"),
         ("tokens >", "not an expression: unexpected end"),

@@ -120,8 +120,10 @@ def test_set(write: Write, load: Load, assignment: str, attribute: str, value: A
             "(did you mean 'shrink'?)"),
         ("pruning.4.size=7", "pruning.4.size: the list has no entry '4'; there are 'shrink'"),
         ("summary.fallback_models.a=7", "summary.fallback_models.a: the list has no entry 'a'; the list is empty"),
-        ("triggers.often.when=tokns", "triggers.0.when: unknown variable 'tokns'; known are 'tokens', 'message_count', "
-            "'threshold_tokens', 'context_length', 'protect_first_n', 'protect_last_n', 'compaction_count' "
+        ("triggers.often.when=tokns", "triggers.0.when: unknown variable 'tokns'; known are 'tokens', "
+            "'estimated_tokens', 'reported_tokens', 'new_tokens', 'message_count', 'images', 'media_bytes', 'bytes', "
+            "'threshold_tokens', 'target_tokens', 'context_length', 'protect_first_n', 'protect_last_n', "
+            "'compaction_count' "
             "(did you mean 'tokens'?)"),
     ],
 )  # fmt: skip

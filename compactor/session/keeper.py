@@ -1,0 +1,242 @@
+"""Keeps one conversation below its window: what is done before a call, after it, and when a provider refuses it.
+
+What may ask a summariser is a generator of steps, so that one body serves synchronous and asynchronous callers.
+"""
+
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from compactor.compaction import Compaction
+from compactor.contributors import largest
+from compactor.errors import CannotFit, CompactorError
+from compactor.perform import Step
+from compactor.planning.trigger import Decision
+from compactor.redaction import Redaction
+from compactor.result import CompactionResult, Outcome
+from compactor.session.background import BackgroundCompaction
+from compactor.session.events import EventKind, Events
+from compactor.session.ledger import Change
+from compactor.session.lessons import after_refusal, after_report, is_for_the_answer, windows_to_try, with_window
+from compactor.session.outgoing import Outgoing
+from compactor.session.policies import Policies
+from compactor.session.provider_errors import ProviderError
+from compactor.session.standing import HostRequest, Sent, Standing
+from compactor.session.telemetry import compaction_span
+from compactor.state import CompactionState
+from compactor.tokens.usage import read_usage
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """A step: wait for a compaction in the background."""
+
+    background: BackgroundCompaction
+
+
+Steps = Generator[Step | Wait, Any, Outgoing]
+Compacting = Generator[Step | Wait, Any, CompactionResult]
+
+
+class Keeper:
+    """One conversation and what is done with it. For one caller at a time."""
+
+    def __init__(self, policies: Policies, model: str | None, state: CompactionState, events: Events) -> None:
+        self._events = events
+        self._standing = Standing(policies, model, state, events)
+        self._background: BackgroundCompaction | None = None
+        self._attempt = 0
+
+    @property
+    def state(self) -> CompactionState:
+        """What is to be kept of the conversation beside its messages."""
+        return self._standing.state
+
+    @property
+    def background(self) -> BackgroundCompaction | None:
+        """The compaction that is being made in the background."""
+        return self._background
+
+    def check(self, request: HostRequest) -> Decision:
+        """Whether a compaction is due before this request. Costs what is new in it."""
+        self._look_at(request)
+        return self._decided()
+
+    def before_call(self, request: HostRequest) -> Steps:
+        """The request as it is to be sent, compacted if that is due. Raises ``CannotFit``."""
+        self._attempt = 0
+        self._look_at(request)
+        self._use_background()
+        decision = self._decided()
+        if decision.due and not decision.background:
+            if self._background is not None:
+                yield Wait(self._background)
+                self._use_background()
+            self._standing.recount()  # it is worth a look at every message now: a host may have changed some in place
+            decision = self._decided()
+        if decision.background:
+            self._begin_in_background(decision)
+        if not decision.due or decision.background:
+            return self._outgoing(decision)
+        result = yield from self._compacted(decision)
+        self._standing.follow(request)  # the host may have added messages in the meantime
+        if result.outcome is Outcome.CANNOT_FIT and self._is_too_large:
+            raise CannotFit(result.reason, self._largest())
+        return self._outgoing(decision, result)
+
+    def compact(self, request: HostRequest, focus: str | None) -> Compacting:
+        """A compaction that the caller asks for, due or not."""
+        self._look_at(request)
+        self._standing.recount()
+        self._background = None
+        self._standing.state = replace(self.state, strikes=0)
+        decision = self._standing.decided("manual", background=False)
+        return (yield from self._compacted(decision, focus=focus))
+
+    def note_usage(self, usage: Any) -> None:
+        """Takes what the provider reported for the last request; figures that say nothing are ignored."""
+        found, sent = read_usage(usage), self._standing.sent
+        if found is None or sent is None:
+            return
+        self._standing.measured = replace(sent, reported=found.prompt_tokens)
+        before, policy = self.state.strikes, self._standing.compactor.policy
+        state = after_report(self.state, sent.model, found.prompt_tokens, sent.counted, policy.min_gain)
+        self._standing.state = state
+        if state.strikes > before:
+            gained_nothing = "the last compaction gained next to nothing: the provider now reports"
+            self._events.tell(EventKind.INEFFECTIVE, f"{gained_nothing} {found.prompt_tokens:,} tokens")
+        if state.strikes > before and state.strikes >= policy.session.max_ineffective:
+            more = self._standing.ready.limits.tail
+            self._events.tell(
+                EventKind.STOPPED,
+                f"{state.strikes} compactions in a row gained nothing: there will be no automatic one until {more:,} "
+                "tokens have been added or something else changes",
+            )
+
+    def recovered(self, error: BaseException) -> Steps:
+        """The last request, compacted after the provider refused it.
+
+        Raises the error itself where that would be no help, and ``CannotFit`` where it no longer is.
+        """
+        standing = self._standing
+        if standing.sent is None:
+            raise error
+        refusal = standing.policies.errors.classify(error)
+        decision = standing.decided_on(refusal, self._attempt + 1)
+        if not decision.due or is_for_the_answer(refusal, standing.ready.limits):
+            raise error
+        said = Redaction(standing.ready.redactors).text(refusal.message)
+        most = standing.compactor.policy.max_attempts
+        if self._attempt >= most:
+            raise self._refused_for_good(said, f"{most} compactions (max_attempts) were not enough") from error
+        self._attempt += 1
+        told = f"the provider refused the request as too large (attempt {self._attempt} of {most}): {said}"
+        self._events.tell(EventKind.REFUSED, told)
+        result = yield from self._smaller(decision, refusal)
+        if not result.changed:
+            raise self._refused_for_good(said, result.reason) from error
+        return self._outgoing(decision, result)
+
+    def _smaller(self, decision: Decision, refusal: ProviderError) -> Compacting:
+        """What was refused, compacted under the first window that it can be made to fit."""
+        assert decision.by is not None
+        standing = self._standing
+        standing.recount()
+        self._background = None
+        limits, model = standing.ready.limits, standing.model
+        now = limits.window.tokens
+        standing.state = after_refusal(self.state, model, refusal, standing.ledger.size.tokens, now)
+        known = self.state
+        policy, fixed = standing.compactor.policy, standing.ready.scaled(standing.ledger.fixed_tokens)
+        for window in windows_to_try(policy, limits, decision.by.trigger, refusal, fixed):
+            standing.state = known if window == now else with_window(known, model, window)
+            result = yield from self._compacted(decision, proven=self._attempt == 1)
+            if result.outcome is not Outcome.CANNOT_FIT:
+                break
+        return result
+
+    def _look_at(self, request: HostRequest) -> None:
+        if self._standing.look_at(request) in (Change.REWOUND, Change.NEW):
+            self._attempt = 0
+
+    def _decided(self) -> Decision:
+        standing = self._standing
+        return standing.decided(standing.moment, background=self._background is None)
+
+    def _compaction(self, decision: Decision, focus: str | None = None, *, proven: bool = False) -> Compaction:
+        standing = self._standing
+        ready, compactor = standing.ready, standing.compactor
+        return Compaction(
+            ready=ready.under(decision.by),
+            conversation=standing.ledger.read(self.state),
+            state=self.state,
+            decision=decision,
+            tokens=ready.scaled(standing.ledger.size.tokens),
+            host_state=compactor.host_state,
+            now=compactor.now(),
+            focus=focus,
+            proven=proven,
+        )
+
+    def _compacted(self, decision: Decision, *, focus: str | None = None, proven: bool = False) -> Compacting:
+        covered = self._standing.ledger.covered
+        compaction = self._compaction(decision, focus, proven=proven)
+        self._events.tell(EventKind.COMPACTING, f"⟳ compacting context… ({decision.reason})")
+        with compaction_span(decision, self._standing.model) as span:
+            result = yield from compaction.steps()
+            span.end_with(result)
+        self._take_over(result, covered)
+        return result
+
+    def _take_over(self, result: CompactionResult, covered: int) -> None:
+        standing = self._standing
+        # What reports have taught in the meantime is newer than what the compaction began with.
+        standing.state = replace(result.state, learned=standing.state.learned)
+        if result.changed:
+            standing.ledger.replace(result, covered)
+            standing.forget_sent()
+            self._background = None
+        self._events.ended(result)
+
+    def _begin_in_background(self, decision: Decision) -> None:
+        self._background = BackgroundCompaction(self._compaction(decision), self._standing.ledger.covered)
+        self._events.tell(EventKind.BACKGROUND, f"compacting in the background ({decision.reason})")
+
+    def _use_background(self) -> None:
+        """Puts to use what was made in the background, if it is ready and the messages that it covers are unchanged."""
+        background = self._background
+        if background is None or not background.done:
+            return
+        self._background = None
+        ledger = self._standing.ledger
+        try:
+            result = background.result_for(ledger.messages, ledger.system)
+        except CompactorError as error:
+            self._events.tell(EventKind.BACKGROUND, str(error))
+            return
+        if result is None:
+            message = "what was made in the background is thrown away: the messages that it covers have changed"
+            self._events.tell(EventKind.BACKGROUND, message)
+        else:
+            self._take_over(result, background.covered)
+
+    def _outgoing(self, decision: Decision, result: CompactionResult | None = None) -> Outgoing:
+        standing = self._standing
+        standing.sent = Sent(standing.model, standing.ledger.size.tokens)
+        return Outgoing(standing.ledger.messages, standing.ledger.system, decision, result)
+
+    @property
+    def _is_too_large(self) -> bool:
+        """Whether the request does not fit a window that is known: of one that is assumed, the provider decides."""
+        standing = self._standing
+        limits = standing.ready.limits
+        return limits.window.known and standing.numbers().tokens > limits.usable
+
+    def _largest(self) -> tuple[str, ...]:
+        standing = self._standing
+        conversation = standing.ledger.read(self.state)
+        return tuple(map(str, largest(standing.ready.counter, conversation.given, conversation.tools)))
+
+    def _refused_for_good(self, said: str, why: str) -> CannotFit:
+        weighty = self._largest()
+        return CannotFit(f"the provider refuses the request ({said}): {why}; largest: {', '.join(weighty)}", weighty)

@@ -1,0 +1,97 @@
+"""Streams of a guarded call: the chunks pass through as they come, and the usage is noted."""
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any, Self
+
+from compactor.tokens.usage import read_usage
+
+NoteUsage = Callable[[Any], None]
+
+
+class _Watched:
+    """What both kinds have in common: the first chunk, which is fetched before anything is handed on, and the usage.
+
+    Everything else is the attributes of the client's own stream.
+    """
+
+    def __init__(self, stream: Any, chunks: Any, note_usage: NoteUsage, *, swallow: bool) -> None:
+        self._stream = stream
+        self._chunks = chunks
+        self._note_usage = note_usage
+        self._swallow = swallow
+        self._first: list[Any] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def _is_for_host(self, chunk: Any) -> bool:
+        """Notes what a chunk says of the usage; whether the chunk is the host's, who may not have asked for usage."""
+        usage = getattr(chunk, "usage", None) or getattr(getattr(chunk, "message", None), "usage", None)
+        if read_usage(usage) is None:
+            return True
+        self._note_usage(usage)
+        return not self._swallow or bool(getattr(chunk, "choices", None))
+
+
+class Stream(_Watched):
+    """A synchronous stream. It can be closed, and used in ``with``."""
+
+    @classmethod
+    def begun(cls, stream: Any, note_usage: NoteUsage, *, swallow: bool) -> "Stream":
+        """A stream whose first chunk has arrived. Raises what the client raises until then."""
+        watched = cls(stream, iter(stream), note_usage, swallow=swallow)
+        watched._first = [chunk for chunk in [next(watched._chunks, None)] if chunk is not None]
+        return watched
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        while True:
+            chunk = self._first.pop() if self._first else next(self._chunks)
+            if self._is_for_host(chunk):
+                return chunk
+
+    def close(self) -> None:
+        """Closes the client's stream."""
+        close = getattr(self._stream, "close", None)
+        if close is not None:
+            close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class AsyncStream(_Watched):
+    """An asynchronous stream. It can be closed, and used in ``async with``."""
+
+    @classmethod
+    async def begun(cls, stream: Any, note_usage: NoteUsage, *, swallow: bool) -> "AsyncStream":
+        """A stream whose first chunk has arrived. Raises what the client raises until then."""
+        watched = cls(stream, aiter(stream), note_usage, swallow=swallow)
+        watched._first = [chunk for chunk in [await anext(watched._chunks, None)] if chunk is not None]
+        return watched
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return self
+
+    async def __anext__(self) -> Any:
+        while True:
+            chunk = self._first.pop() if self._first else await anext(self._chunks)
+            if self._is_for_host(chunk):
+                return chunk
+
+    async def close(self) -> None:
+        """Closes the client's stream."""
+        close = getattr(self._stream, "aclose", None) or getattr(self._stream, "close", None)
+        if close is not None:
+            await close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
