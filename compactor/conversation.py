@@ -80,9 +80,14 @@ def parsed(fitting: Format, message: Any, index: int) -> Message:
         raise InputError(f"format {fitting.name!r} cannot read message {index}: {error!r}") from error
 
 
-def _fitting(messages: Sequence[Any], formats: Sequence[Format]) -> Format:
+def check_sequence(messages: Any) -> None:
+    """Raises ``InputError`` for what is no list of anything."""
     if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Sequence):
         raise InputError(f"expected a list of messages, got {type(messages).__name__}")
+
+
+def _fitting(messages: Sequence[Any], formats: Sequence[Format]) -> Format:
+    check_sequence(messages)
     misfits = []
     for candidate in formats:
         misfit = candidate.misfit(messages)

@@ -8,8 +8,8 @@ from compactor.assembly.finish import Finished, finish
 from compactor.assembly.frame import frame_static, frame_summary
 from compactor.contributors import largest
 from compactor.conversation import Conversation, fingerprint
+from compactor.gain import Cost, body_cost, too_little
 from compactor.hooks import PluginReport
-from compactor.messages.body import body_sizes
 from compactor.messages.earlier import summaries_in
 from compactor.messages.message import Message, Raw
 from compactor.parts import parts_after, parts_before
@@ -187,20 +187,11 @@ class Case:
         )
 
     def _too_little(self, finished: Finished, tokens: int) -> str | None:
-        """Why the result is not worth it, None when it is: by tokens, or by bytes where the rule weighs those."""
-        most = 1 - self.ready.policy.min_gain
-        before = self.report.tokens_before
-        if self.decision.by is not None and self.decision.by.weighs_bytes:
-            sizes = [body_sizes(self.conversation.given).total, body_sizes(self._as_sent(finished)).total]
-            if sizes[1] <= sizes[0] * most and sizes[1] < sizes[0] and tokens <= before:
-                return None
-            return f"the body would have {sizes[1]:,} of {sizes[0]:,} bytes: less is saved than min_gain asks for"
-        if tokens <= before * most and tokens < before:
-            return None
-        return f"the result would cost {tokens:,} of {before:,} tokens: less is saved than min_gain asks for"
-
-    def _as_sent(self, finished: Finished) -> list[Message]:
-        return [replace(message, raw=raw) for message, raw in zip(finished.parsed, finished.messages, strict=True)]
+        by_bytes = self.decision.by is not None and self.decision.by.weighs_bytes
+        given, sent = self.conversation.given, finished.messages
+        before = Cost(self.report.tokens_before, body_cost(given) if by_bytes else 0)
+        after = Cost(tokens, body_cost(finished.parsed, sent) if by_bytes else 0)
+        return too_little(before, after, self.ready.policy.min_gain, by_bytes=by_bytes)
 
     def _struck(self) -> "Case":
         """The case with one more compaction in its state that took a summary and gained nothing."""

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from compactor.cli import compress, plan, plugins, policy, prompt
+from compactor.cli import check, compress, plan, plugins, policy, prompt
 from compactor.cli.failures import Commands
 
 # Markup, completion and pretty exceptions would double the time to the first line of help (DESIGN section 6).
@@ -20,6 +20,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("compress")(compress.compress)
+app.command("check")(check.check)
 app.command("plan")(plan.plan)
 app.add_typer(policy.app, name="policy")
 app.add_typer(plugins.app, name="plugins")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
-from compactor.conversation import Conversation, parsed_system, read_conversation
+from compactor.conversation import Conversation, check_sequence, parsed_system, read_conversation
 from compactor.errors import InputError
 from compactor.extension.protocols import Counter, Format
 from compactor.messages.body import BodySize
@@ -36,11 +36,12 @@ class Change(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """``tokens`` of the whole request as the policy's counter counts; ``messages`` with the system prompt."""
+    """``tokens`` of the whole request as the policy's counter counts; ``messages`` with the system prompt; ``body`` is
+    None where nobody asked for it."""
 
     tokens: int
     messages: int
-    body: BodySize
+    body: BodySize | None
 
 
 class Ledger:
@@ -48,7 +49,7 @@ class Ledger:
 
     After a compaction a short list stands for the first messages of the host's. A list that has only grown costs what
     was added: the rest is recognised by the objects in it, and by their content where these are copies. The newest
-    message is read again each time, because hosts write to it. Leading system messages are compared apart: a prompt
+    message is read again where a host has written to it. Leading system messages are compared apart: a prompt
     that is written anew for each call does not make another conversation.
     """
 
@@ -102,12 +103,14 @@ class Ledger:
     def size(self) -> Size:
         """The size of the request as it would be sent now."""
         prefix, sent = self._prefix, self._sent
-        return Size(self._tokens(prefix, sent), len(prefix.raw) + len(sent.raw), prefix.body + sent.body)
+        body = prefix.body + sent.body if self._wants_body else None
+        return Size(self._tokens(prefix, sent), len(prefix.raw) + len(sent.raw), body)
 
     def update(
         self, messages: Sequence[Any], system: Any, tools: Sequence[Raw], state: CompactionState, noted: Noted
     ) -> Change:
         """Takes the host's list as it is now. Raises ``InputError`` when it cannot be read."""
+        check_sequence(messages)
         lead = _lead_length(messages)
         same = None if self._host is None else self._unchanged(messages, lead)
         if same is None or self._host is None:
@@ -191,11 +194,15 @@ class Ledger:
         self._host, self._covered, self._kept = list(messages[lead:]), 0, 0
         self._lead, self._system = list(messages[:lead]), system
         self._format, self.compactions = conversation.format, conversation.count
+        self._newest = _Newest(self._host[-1] if self._host else None)
         self._set_prefix(raw[:lead], system)
 
     def _follow(self, messages: Sequence[Any], lead: int, same: int) -> None:
         assert self._host is not None
-        start = max(same - 1, self._covered)
+        if same and messages[lead + same - 1] is self._newest.message and not self._newest.changed():
+            start = same
+        else:
+            start = max(same - 1, self._covered)
         new = list(_plain(messages[lead + start :]))
         misfit = self._format.misfit(new)
         if misfit is not None:
@@ -203,6 +210,7 @@ class Ledger:
         self._sent.truncate(self._place(start))
         self._sent.extend(new)
         self._host[start:] = messages[lead + start :]
+        self._newest = _Newest(self._host[-1] if self._host else None)
 
     def _begin_with(self, lead: Sequence[Any], system: Any, noted: Noted) -> None:
         self._lead, self._system = list(lead), system
@@ -214,6 +222,28 @@ class Ledger:
         if system is not None:
             self._prefix.add({"role": "system", "content": system}, parsed_system(self._format, system))
         self._prefix.extend(lead)
+
+
+class _Newest:
+    """The newest message as it was: whether a host has written to it since, a list in it included."""
+
+    def __init__(self, message: Any) -> None:
+        self.message = message
+        self._was = self._now()
+
+    def changed(self) -> bool:
+        """Whether it has other values, or more or fewer in a list. Never sure of an object of a client."""
+        now = self._now()
+        return now is None or self._was is None or len(now) != len(self._was) or not all(map(_same, now, self._was))
+
+    def _now(self) -> list[Any] | None:
+        if not isinstance(self.message, Mapping):
+            return None
+        return [(value, len(value)) if isinstance(value, list) else (value, 0) for value in self.message.values()]
+
+
+def _same(now: tuple[Any, int], was: tuple[Any, int]) -> bool:
+    return now[0] is was[0] and now[1] == was[1]
 
 
 def _lead_length(messages: Sequence[Any]) -> int:
