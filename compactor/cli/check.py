@@ -1,5 +1,7 @@
 """``compactor check``: whether a compaction is due, by which rule, and if not, why not; nothing is compacted."""
 
+import sys
+from contextlib import redirect_stdout
 from typing import Annotated, Literal
 
 import typer
@@ -34,8 +36,10 @@ def check(
     from compactor.cli.opened import open_conversation
     from compactor.cli.output import messages, write_json
 
-    opened = open_conversation(file, options.Choices(policy, model, sets, context_length, target))
-    checked = Checked.of(opened, None if at == "auto" else at, usage)
+    # Standard output is for the verdict alone, whatever plugins have to say.
+    with redirect_stdout(sys.stderr):
+        opened = open_conversation(file, options.Choices(policy, model, sets, context_length, target))
+        checked = Checked.of(opened, None if at == "auto" else at, usage)
     if as_json:
         write_json(to_dict(checked))
     else:

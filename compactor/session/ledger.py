@@ -207,7 +207,8 @@ class Ledger:
         misfit = self._format.misfit(new)
         if misfit is not None:
             raise InputError(f"these are no messages of format {self._format.name!r}: {misfit} (counted from {start})")
-        self._sent.truncate(self._place(start))
+        if start < len(self._host):
+            self._sent.truncate(self._place(start))
         self._sent.extend(new)
         self._host[start:] = messages[lead + start :]
         self._newest = _Newest(self._host[-1] if self._host else None)
