@@ -7,6 +7,7 @@
     ├── PromptError          a prompt template is wrong or missing: fix the template
     ├── InputError           the conversation cannot be read: fix the input
     ├── PluginError          a registered extension is wrong: fix or remove the plugin
+    ├── StoreError           a session store cannot be opened or does not answer: fix its place, or the database
     ├── CannotFit            a request that no compaction makes fit: shorten what it names, or take a larger model
     └── SummarizerError      raised by summarisers, handled by the chain that calls them
         ├── SummarizerDeclined   it has nothing to offer here (no model configured ...); not a failure
@@ -59,6 +60,10 @@ class InputError(CompactorError):
 
 class PluginError(CompactorError):
     """A registered extension does not do what it promised."""
+
+
+class StoreError(CompactorError):
+    """A session store cannot be opened or used; the text says which and why."""
 
 
 class CannotFit(CompactorError):

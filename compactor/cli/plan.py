@@ -1,5 +1,7 @@
 """``compactor plan``: what a compaction would do to every message, and why; no summarizer is asked."""
 
+import sys
+from contextlib import redirect_stdout
 from typing import Annotated
 
 import typer
@@ -27,10 +29,12 @@ def plan(
     from compactor.cli.plan_report import Planned, to_dict
     from compactor.cli.plan_table import print_plan
 
-    opened = open_conversation(file, options.Choices(policy, model, sets, context_length, target))
-    planned = Planned.of(opened)
-    made = planned.plan
-    hint = None if made.folded or made.pruned_only else advice(opened)
+    # Standard output is for the plan alone, whatever plugins have to say.
+    with redirect_stdout(sys.stderr):
+        opened = open_conversation(file, options.Choices(policy, model, sets, context_length, target))
+        planned = Planned.of(opened)
+        made = planned.plan
+        hint = None if made.folded or made.pruned_only else advice(opened)
     if as_json:
         write_json({**to_dict(planned), "hint": hint})
     else:

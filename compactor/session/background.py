@@ -12,6 +12,7 @@ from compactor.messages.as_json import compact_json
 from compactor.messages.message import Raw
 from compactor.perform import perform
 from compactor.result import CompactionResult
+from compactor.session.telemetry import spanned
 from compactor.steps import drive
 
 
@@ -57,7 +58,7 @@ class BackgroundCompaction:
 
     def _run(self) -> None:
         try:
-            self._outcome = drive(self._compaction.steps(), perform)
+            self._outcome = drive(spanned(self._compaction), perform)
         except Exception as error:  # it has nobody to tell here
             self._outcome = error
 

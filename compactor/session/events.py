@@ -35,7 +35,7 @@ class EventKind(StrEnum):
     REFUSED = "refused"
     """The provider refused a request as too large; it is compacted and sent again."""
     BACKGROUND = "background"
-    """A compaction was begun in the background, or what it made was put to use or thrown away."""
+    """A compaction was begun in the background, or what it made was thrown away; put to use, it is ``compacted``."""
     POLICY_CHANGED = "policy_changed"
     """The policy's file was edited, and the new one applies."""
     POLICY_REFUSED = "policy_refused"

@@ -8,7 +8,7 @@ from compactor.perform import Step, perform, perform_async
 from compactor.session.keeper import Keeper, Wait
 from compactor.session.outgoing import Outgoing
 from compactor.session.standing import HostRequest
-from compactor.session.streams import AsyncStream, Stream
+from compactor.session.streams import AsyncStream, Stream, usage_of
 from compactor.summarizing.llm import litellm
 
 Model = Callable[..., Any]
@@ -54,7 +54,7 @@ class Performer:
         response = (self.complete or litellm().completion)(**arguments)
         if arguments.get("stream"):
             return Stream.begun(response, self.keeper.note_usage, swallow=swallow)
-        self.keeper.note_usage(getattr(response, "usage", None))
+        self.keeper.note_usage(usage_of(response))
         return response
 
     async def soon(self, step: Step | Wait | ModelCall) -> Any:
@@ -67,7 +67,7 @@ class Performer:
         response = await (self.acomplete or litellm().acompletion)(**arguments)
         if arguments.get("stream"):
             return await AsyncStream.begun(response, self.keeper.note_usage, swallow=swallow)
-        self.keeper.note_usage(getattr(response, "usage", None))
+        self.keeper.note_usage(usage_of(response))
         return response
 
 

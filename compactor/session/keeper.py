@@ -10,6 +10,7 @@ from typing import Any
 from compactor.compaction import Compaction
 from compactor.contributors import largest
 from compactor.errors import CannotFit, CompactorError
+from compactor.messages.message import Raw
 from compactor.perform import Step
 from compactor.planning.trigger import Decision
 from compactor.redaction import Redaction
@@ -22,7 +23,7 @@ from compactor.session.outgoing import Outgoing
 from compactor.session.policies import Policies
 from compactor.session.provider_errors import ProviderError
 from compactor.session.standing import HostRequest, Sent, Standing
-from compactor.session.telemetry import compaction_span
+from compactor.session.telemetry import spanned
 from compactor.state import CompactionState
 from compactor.tokens.usage import read_usage
 
@@ -51,6 +52,11 @@ class Keeper:
     def state(self) -> CompactionState:
         """What is to be kept of the conversation beside its messages."""
         return self._standing.state
+
+    @property
+    def messages(self) -> list[Raw]:
+        """The conversation as it would be sent now."""
+        return self._standing.ledger.messages
 
     @property
     def background(self) -> BackgroundCompaction | None:
@@ -182,9 +188,7 @@ class Keeper:
         covered = self._standing.ledger.covered
         compaction = self._compaction(decision, focus, proven=proven)
         self._events.tell(EventKind.COMPACTING, f"⟳ compacting context… ({decision.reason})")
-        with compaction_span(decision, self._standing.model) as span:
-            result = yield from compaction.steps()
-            span.end_with(result)
+        result = yield from spanned(compaction)
         self._take_over(result, covered)
         return result
 

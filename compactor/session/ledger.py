@@ -71,8 +71,8 @@ class Ledger:
 
     @property
     def messages(self) -> list[Raw]:
-        """What is to be sent."""
-        return [*self._sent_lead, *self._sent.raw]
+        """What is to be sent; nothing before the first ``update``."""
+        return [] if self._host is None else [*self._sent_lead, *self._sent.raw]
 
     @property
     def system(self) -> Any:

@@ -86,6 +86,11 @@ class Session:
         """What is to be kept of the conversation beside its messages, for a session that goes on with it."""
         return self._keeper.state
 
+    @property
+    def messages(self) -> Sequence[Raw]:
+        """The conversation as it was last handed out: what a session that goes on with the state goes on from."""
+        return self._keeper.messages
+
     def check(
         self, messages: Sequence[Any], *, system: Any = None, tools: Sequence[Raw] = (), model: str | None = None
     ) -> Decision:

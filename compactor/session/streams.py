@@ -1,6 +1,6 @@
 """Streams of a guarded call: the chunks pass through as they come, and the usage is noted."""
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any, Self
 
 from compactor.tokens.usage import read_usage
@@ -26,11 +26,11 @@ class _Watched:
 
     def _is_for_host(self, chunk: Any) -> bool:
         """Notes what a chunk says of the usage; whether the chunk is the host's, who may not have asked for usage."""
-        usage = getattr(chunk, "usage", None) or getattr(getattr(chunk, "message", None), "usage", None)
+        usage = usage_of(chunk) or usage_of(_part(chunk, "message"))
         if read_usage(usage) is None:
             return True
         self._note_usage(usage)
-        return not self._swallow or bool(getattr(chunk, "choices", None))
+        return not self._swallow or bool(_part(chunk, "choices"))
 
 
 class Stream(_Watched):
@@ -95,3 +95,12 @@ class AsyncStream(_Watched):
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
+
+
+def usage_of(response: Any) -> Any:
+    """The usage in a response or a chunk of one, an object or a dictionary; None where there is none."""
+    return _part(response, "usage")
+
+
+def _part(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)

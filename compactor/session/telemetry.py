@@ -4,30 +4,34 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from importlib.util import find_spec
-from typing import Any, Protocol
+from typing import Any
 
-from compactor.planning.trigger import Decision
+from compactor.compaction import Compaction, Steps
 from compactor.result import CompactionResult
 
 
-class Span(Protocol):
-    """A span that a result can be written to."""
-
-    def end_with(self, result: CompactionResult) -> None: ...
+def spanned(compaction: Compaction) -> Steps:
+    """The steps of a compaction within a span; the spans of the model calls that it makes lie within that."""
+    with _span(compaction) as span:
+        result = yield from compaction.steps()
+        if span is not None:
+            span.set_attributes(_attributes(result))
+    return result
 
 
 @contextmanager
-def compaction_span(decision: Decision, model: str | None) -> Iterator[Span]:
-    """A span around one compaction, with the rule that asked for it; the spans of model calls lie within."""
+def _span(compaction: Compaction) -> Iterator[Any]:
     if not _installed():
-        yield _NoSpan()
+        yield None
         return
     from opentelemetry import trace
 
-    tracer = trace.get_tracer("compactor")
-    attributes = {"compactor.trigger": decision.rule or "", "gen_ai.request.model": model or ""}
-    with tracer.start_as_current_span("compactor.compaction", attributes=attributes) as span:
-        yield _OpenTelemetrySpan(span)
+    asked = {
+        "compactor.trigger": compaction.decision.rule or "",
+        "gen_ai.request.model": compaction.ready.model or "",
+    }
+    with trace.get_tracer("compactor").start_as_current_span("compactor.compaction", attributes=asked) as span:
+        yield span
 
 
 @lru_cache(maxsize=1)
@@ -38,25 +42,14 @@ def _installed() -> bool:
         return False
 
 
-class _NoSpan:
-    def end_with(self, result: CompactionResult) -> None:
-        """Nobody asked."""
-
-
-class _OpenTelemetrySpan:
-    def __init__(self, span: Any) -> None:
-        self._span = span
-
-    def end_with(self, result: CompactionResult) -> None:
-        report = result.report
-        self._span.set_attributes(
-            {
-                "compactor.policy": report.policy,
-                "compactor.outcome": result.outcome.value,
-                "compactor.summarizer": report.summarizer or "",
-                "compactor.tokens_before": report.tokens_before,
-                "compactor.tokens_after": report.tokens_after,
-                "compactor.messages_before": report.messages_before,
-                "compactor.messages_after": report.messages_after,
-            }
-        )
+def _attributes(result: CompactionResult) -> dict[str, str | int]:
+    report = result.report
+    return {
+        "compactor.policy": report.policy,
+        "compactor.outcome": result.outcome.value,
+        "compactor.summarizer": report.summarizer or "",
+        "compactor.tokens_before": report.tokens_before,
+        "compactor.tokens_after": report.tokens_after,
+        "compactor.messages_before": report.messages_before,
+        "compactor.messages_after": report.messages_after,
+    }

@@ -140,6 +140,16 @@ def test_e5_the_figure_of_the_provider_scales_the_estimate() -> None:
     assert after["estimated_tokens"] == pytest.approx(after["tokens"], rel=0.01)
 
 
+def test_a_response_that_is_a_dictionary_has_usage_too() -> None:
+    def complete(**call: Any) -> Raw:
+        return {"choices": [], "usage": {"prompt_tokens": 5_000}}
+
+    guard = Session("default", environ={}, complete=complete, overrides={"counter": "estimate"})
+    host = chat(4)
+    guard.completion(messages=host)
+    assert guard.check(host).variables["reported_tokens"] == 5_000
+
+
 def test_the_ratio_is_learnt_by_model() -> None:
     watched, host = Watched(**{"window.context_length": 200_000}), chat(30)
     counted = watched.session.before_call(host, model="a").decision.variables["tokens"]

@@ -64,6 +64,17 @@ def test_a_compaction_is_a_span(spans: InMemorySpanExporter, asynchronous: bool)
     }
 
 
+def test_a_compaction_in_the_background_is_a_span_too(spans: InMemorySpanExporter) -> None:
+    rule = {"name": "ahead", "at": "before_call", "when": "tokens > 100", "background": True}
+    overrides = {"window.context_length": 8_000, "counter": "estimate", "triggers": [rule]}
+    guard = Session("default", overrides=overrides, summarizer=ScriptedSummarizer(["## Goal\nGo."]), environ={})
+    guard.before_call(HOST)
+    assert guard.wait(20)
+    (span,) = spans.get_finished_spans()
+    assert span.attributes is not None
+    assert (span.attributes["compactor.trigger"], span.attributes["compactor.outcome"]) == ("ahead", "compacted")
+
+
 def test_no_compaction_is_no_span(spans: InMemorySpanExporter) -> None:
     session().before_call([user("Hello.")])
     assert spans.get_finished_spans() == ()
