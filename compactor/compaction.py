@@ -35,8 +35,7 @@ class Compaction:
 
     ``ready`` is the policy at work, as the state's lessons and the decision's rule make it; ``tokens`` the whole
     request as its counter counts. ``host_state`` is what state plugins may ask for; ``now`` the time for cooldowns, in
-    seconds since the epoch. ``proven``: a provider has refused the request, so cooldowns and earlier verdicts on the
-    same conversation do not count.
+    seconds since the epoch. ``past_cooldowns``: summarisers are asked that are cooling down.
     """
 
     ready: PreparedPolicy
@@ -47,12 +46,14 @@ class Compaction:
     host_state: Mapping[str, Any]
     now: float
     focus: str | None = None
-    proven: bool = False
+    past_cooldowns: bool = False
 
     def steps(self) -> Steps:
         """The compaction's one body, for synchronous and asynchronous callers."""
         case = self.case()
-        if not self.proven and (settled := case.settled) is not None:
+        refused = self.decision.by is not None and self.decision.by.trigger.at == "error"
+        # What a provider refuses is not settled, whatever we thought of it.
+        if not refused and (settled := case.settled) is not None:
             return case.unchanged(Outcome(settled.outcome), settled.reason)
         plugins = PluginCalls(self.ready.hooks, self.ready.counter, Redaction(self.ready.redactors))
         try:
@@ -99,7 +100,7 @@ class Compaction:
                 self._request(plan, focus, memory, redaction),
                 replaced_tokens=self._replaced_tokens(plan),
                 wait_after=self.ready.policy.summary.cooldown_after,
-                cooldowns={} if self.proven else self.state.cooldowns,
+                cooldowns={} if self.past_cooldowns else self.state.cooldowns,
                 now=self.now,
                 redact=redaction.text,
             )

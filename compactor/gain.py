@@ -22,11 +22,14 @@ def body_cost(messages: Sequence[Message], sent: Sequence[Raw] | None = None) ->
     return body_sizes(messages).total
 
 
-def too_little(before: Cost, after: Cost, min_gain: float, *, by_bytes: bool) -> str | None:
+def too_little(before: Cost, after: Cost, min_gain: float, *, usable: int, by_bytes: bool) -> str | None:
     """Why a result is not worth it, None when it is: by tokens, or by bytes where the rule weighs those.
 
-    ``min_gain`` is the share that has to be saved. A smaller body may not cost more tokens.
+    ``min_gain`` is the share that has to be saved; where the request did not fit the ``usable`` tokens of the window
+    and the result does, any gain is enough. A smaller body may not cost more tokens.
     """
+    if after.tokens <= usable < before.tokens:
+        return None
     if by_bytes:
         if _saves(before.body, after.body, min_gain) and after.tokens <= before.tokens:
             return None

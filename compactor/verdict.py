@@ -191,7 +191,9 @@ class Case:
         given, sent = self.conversation.given, finished.messages
         before = Cost(self.report.tokens_before, body_cost(given) if by_bytes else 0)
         after = Cost(tokens, body_cost(finished.parsed, sent) if by_bytes else 0)
-        return too_little(before, after, self.ready.policy.min_gain, by_bytes=by_bytes)
+        return too_little(
+            before, after, self.ready.policy.min_gain, usable=self.ready.limits.usable, by_bytes=by_bytes
+        )
 
     def _struck(self) -> "Case":
         """The case with one more compaction in its state that took a summary and gained nothing."""

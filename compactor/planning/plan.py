@@ -10,8 +10,12 @@ from compactor.messages.groups import partition
 from compactor.messages.message import Message
 from compactor.planning.boundaries import head_end, leading_system, tail_start
 from compactor.planning.limits import Limits
+from compactor.planning.squeeze import squeezed
 from compactor.planning.trigger import Decision
 from compactor.policy.models import Policy
+
+_LEAST_SUMMARY = 20
+"""The part of the window, one of so many, that a summary finds at least where its policy wants no less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +94,8 @@ def make_plan(task: Task) -> Plan:
         tail=pruned[start:],
         folded=tuple(seen[place] for place in range(head, start) if place not in kept),
     )
+    if task.policy.boundaries.shrink_to_fit:
+        plan = _fitting(plan, task)
     return replace(plan, summary_tokens=_summary_tokens(plan, scale, task))
 
 
@@ -107,6 +113,29 @@ def _edited(messages: tuple[Message, ...], edits: Mapping[int, Edit]) -> tuple[M
         return messages
     return tuple(
         message.with_parts(edits[place].parts) if place in edits else message for place, message in enumerate(messages)
+    )
+
+
+def _fitting(plan: Plan, task: Task) -> Plan:
+    """The plan, tool results that stay made smaller where what stays leaves no room for the least of summaries."""
+    kept = (*plan.head, *plan.between, *plan.tail)
+    if plan.folded:
+        room = task.overhead + _least_summary(task)
+    else:  # then an earlier summary stays as it is
+        room = task.overhead + task.counter.text(plan.previous or "") if plan.earlier else 0
+    excess = task.counter.request(kept, task.tools) + room - plan.limits.usable
+    edits = dict(squeezed(kept, excess, task.counter))
+    if not edits:
+        return plan
+    kept = _edited(kept, edits)
+    head, between = len(plan.head), len(plan.head) + len(plan.between)
+    by_index = {kept[place].index: edit for place, edit in edits.items()}
+    return replace(
+        plan,
+        head=kept[:head],
+        between=kept[head:between],
+        tail=kept[between:],
+        edits={**plan.edits, **by_index},
     )
 
 
@@ -161,7 +190,12 @@ def _summary_tokens(plan: Plan, scale: float, task: Task) -> int:
     tokens = max(min(tokens, plan.limits.usable - kept), 1)
     if plan.limits.target is None:
         return tokens
-    return min(tokens, max(plan.limits.target - kept, int(tokens * scale)))
+    return min(tokens, max(plan.limits.target - kept, int(tokens * scale), _least_summary(task)))
+
+
+def _least_summary(task: Task) -> int:
+    """Tokens that a summary finds at least, whatever stays beside it."""
+    return min(task.policy.summary.budget.min_tokens, max(task.limits.usable // _LEAST_SUMMARY, 1))
 
 
 def _anchor(messages: Sequence[Message], policy: Policy) -> int | None:

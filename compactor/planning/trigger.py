@@ -138,10 +138,12 @@ def _why_not(asked: Sequence[Rule], failures: Sequence[str], variables: Mapping[
 def held_back(decision: Decision, policy: Policy, limits: Limits, strikes: int) -> Decision:
     """The decision, or why no automatic compaction is made after ``strikes`` that gained nothing.
 
-    There is another one when as much has been added as the tail holds: only then is there something new to fold.
+    There is another one when as much has been added as the tail holds, for only then is there something new to fold,
+    and when the request does not fit the window, for then nothing can get worse.
     """
-    new = decision.variables["new_tokens"]
-    if not decision.due or strikes < policy.session.max_ineffective or new >= limits.tail:
+    new, tokens = decision.variables["new_tokens"], decision.variables["tokens"]
+    stopped = strikes >= policy.session.max_ineffective
+    if not decision.due or not stopped or new >= limits.tail or tokens > limits.usable:
         return decision
     reason = (
         f"automatic compactions are stopped: the last {strikes} gained nothing; "

@@ -96,6 +96,11 @@ class Boundaries(PolicyModel):
         description="A message over the budget ends the tail only where it would be at least this many-th from the "
         "end; the ones nearer to the end are kept whatever they cost.",
     )
+    shrink_to_fit: bool = Field(
+        False,
+        description="`true`: where what stays does not fit the window, tool results among it are cut to their ends, "
+        "oldest first; else nothing can be done.",
+    )
     anchors: List[Literal["last_user"]] = Field(
         ("last_user",),
         description="Messages kept verbatim wherever they are: `last_user` is the newest real user message.",

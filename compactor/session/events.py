@@ -54,6 +54,9 @@ _LEVELS: Mapping[EventKind, int] = MappingProxyType(
     }
 )
 
+_CHANGES = frozenset((EventKind.COMPACTED, EventKind.NO_SUMMARY, EventKind.PRUNED, EventKind.REFUSED))
+"""After one of these, what was said before is news again."""
+
 _OUTCOMES: Mapping[Outcome, EventKind] = MappingProxyType(
     {
         Outcome.PRUNED: EventKind.PRUNED,
@@ -77,17 +80,20 @@ Listener = Callable[[SessionEvent], object]
 
 
 class Events:
-    """Hands events to a listener and to the log. What is said twice in a row is said once."""
+    """Hands events to a listener and to the log. As long as nothing changes, the same thing is said once."""
 
     def __init__(self, listener: Listener | None = None) -> None:
         self._listener = listener
-        self._said: tuple[EventKind, str] | None = None
+        self._said: set[tuple[EventKind, str]] = set()
 
     def tell(self, kind: EventKind, message: str, result: CompactionResult | None = None) -> None:
         """Tells of one event. What the listener raises is logged and goes no further."""
-        if (kind, message) == self._said:
+        if (kind, message) in self._said:
             return
-        self._said = (kind, message)
+        if kind in _CHANGES:
+            self._said.clear()
+        else:
+            self._said.add((kind, message))
         _log.log(_LEVELS.get(kind, logging.INFO), "%s", message)
         if self._listener is None:
             return
@@ -102,6 +108,9 @@ class Events:
             result.outcome, EventKind.COMPACTED if result.summary is not None else EventKind.NO_SUMMARY
         )
         report = result.report
+        if result.outcome is Outcome.FAILED and report.attempts and not any(tried.asked for tried in report.attempts):
+            _log.debug("context not compacted: %s", result.reason)  # the failure that it cools down from was told of
+            return
         if result.changed:
             saved = f"{report.tokens_before:,} -> {report.tokens_after:,} tokens"
             message = f"context compacted: {saved}; {result.reason}"

@@ -35,6 +35,9 @@ class Wait:
     background: BackgroundCompaction
 
 
+_HOPELESS = frozenset((Outcome.CANNOT_FIT, Outcome.NOTHING_TO_GAIN))
+"""Outcomes after which another try would come to the same."""
+
 Steps = Generator[Step | Wait, Any, Outgoing]
 Compacting = Generator[Step | Wait, Any, CompactionResult]
 
@@ -86,7 +89,7 @@ class Keeper:
             return self._outgoing(decision)
         result = yield from self._compacted(decision)
         self._standing.follow(request)  # the host may have added messages in the meantime
-        if result.outcome is Outcome.CANNOT_FIT and self._is_too_large:
+        if result.outcome in _HOPELESS and self._is_too_large:
             raise CannotFit(result.reason, self._largest())
         return self._outgoing(decision, result)
 
@@ -156,7 +159,7 @@ class Keeper:
         policy, fixed = standing.compactor.policy, standing.ready.scaled(standing.ledger.fixed_tokens)
         for window in windows_to_try(policy, limits, decision.by.trigger, refusal, fixed):
             standing.state = known if window == now else with_window(known, model, window)
-            result = yield from self._compacted(decision, proven=self._attempt == 1)
+            result = yield from self._compacted(decision, past_cooldowns=self._attempt == 1)
             if result.outcome is not Outcome.CANNOT_FIT:
                 break
         return result
@@ -169,7 +172,7 @@ class Keeper:
         standing = self._standing
         return standing.decided(standing.moment, background=self._background is None)
 
-    def _compaction(self, decision: Decision, focus: str | None = None, *, proven: bool = False) -> Compaction:
+    def _compaction(self, decision: Decision, focus: str | None = None, *, past_cooldowns: bool = False) -> Compaction:
         standing = self._standing
         ready, compactor = standing.ready, standing.compactor
         return Compaction(
@@ -181,12 +184,12 @@ class Keeper:
             host_state=compactor.host_state,
             now=compactor.now(),
             focus=focus,
-            proven=proven,
+            past_cooldowns=past_cooldowns,
         )
 
-    def _compacted(self, decision: Decision, *, focus: str | None = None, proven: bool = False) -> Compacting:
+    def _compacted(self, decision: Decision, *, focus: str | None = None, past_cooldowns: bool = False) -> Compacting:
         covered = self._standing.ledger.covered
-        compaction = self._compaction(decision, focus, proven=proven)
+        compaction = self._compaction(decision, focus, past_cooldowns=past_cooldowns)
         self._events.tell(EventKind.COMPACTING, f"⟳ compacting context… ({decision.reason})")
         result = yield from spanned(compaction)
         self._take_over(result, covered)

@@ -5,6 +5,7 @@ every call that has to be made and is sent the reply, or has the summariser's ex
 """
 
 import logging
+import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -30,11 +31,15 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What became of asking one summariser; ``failure`` is None for the one that answered."""
+    """What became of asking one summariser; ``failure`` is None for the one that answered.
+
+    ``asked`` is False for one that was passed over because it is cooling down.
+    """
 
     summarizer: str
     failure: str | None
     model: str | None = None
+    asked: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +77,7 @@ def summaries(
     for name, summarizer in chain:
         if name in until:
             _log.debug("summarizer %s is cooling down for another %.0f seconds", name, until[name] - now)
-            attempts.append(Attempt(name, f"cooling down for another {until[name] - now:.0f} s after a failure"))
+            attempts.append(Attempt(name, f"cooling down until {_time(until[name])} after a failure", asked=False))
             continue
         try:
             answer = yield Ask(summarizer, request)
@@ -112,3 +117,8 @@ def _accepted(
     if reason is not None:
         raise SummarizerFailed(reason, "bad_reply")
     return text, reply.model
+
+
+def _time(seconds: float) -> str:
+    """A time of day for people: the same however often it is said, where the seconds that remain would not be."""
+    return time.strftime("%H:%M:%S", time.localtime(seconds))

@@ -292,7 +292,7 @@ def test_pruning_never_makes_anything_larger(longer_than: int) -> None:
 
 def test_the_report_of_what_was_handed_back_claims_nothing() -> None:
     scripted = ScriptedSummarizer([GOOD])
-    overrides = {"window.context_length": 20_000, "min_gain": 0.99}
+    overrides = {"window.context_length": 60_000, "min_gain": 0.99}
     done = Compactor("default", overrides=overrides, summarizer=scripted).compact(chat(), force=True)
     report = done.report
     assert done.outcome is Outcome.NOTHING_TO_GAIN

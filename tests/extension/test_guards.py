@@ -328,7 +328,7 @@ def on_compaction_failed(event: Any) -> None:
         place.compactor(plugin, summarizer=ScriptedSummarizer(["## Goal\nGo on."])),
         place.compactor(plugin, boundaries={"protect_first_n": 1000}),
         place.compactor(plugin, need),
-        place.compactor(plugin, min_gain=0.99),
+        place.compactor(plugin, min_gain=0.99, window={"context_length": 100_000}),
     ]
     outcomes = []
     for compactor in reports:

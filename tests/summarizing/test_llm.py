@@ -1,6 +1,7 @@
 """The litellm summariser, against a real server on 127.0.0.1."""
 
 import asyncio
+import time
 from typing import Any
 
 import pytest
@@ -82,7 +83,8 @@ def test_what_is_no_summary_leads_to_the_static_note_and_a_cooldown(answer: Any,
         assert done.state.cooldowns == {"litellm": 1077.0}
         asked = len(server.requests)
         again = engine.compact([*done.messages, *rounds(9, chars=3000, first=50)], state=done.state, force=True)
-        assert "cooling down for another 77 s" in said(again)
+        until = time.strftime("%H:%M:%S", time.localtime(1077))
+        assert f"cooling down until {until} after a failure" in said(again)
         assert len(server.requests) == asked == 1
 
 

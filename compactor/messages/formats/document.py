@@ -56,14 +56,14 @@ class Document:
     def dumps(self, messages: Iterable[Raw], system: Any = None) -> str:
         """The file's text with other messages in the same container; ``system`` replaces one that stood apart."""
         if self.container == "lines":
-            return "".join(_dump(message) + self.newline for message in messages)
+            return "".join(dump_json(message) + self.newline for message in messages)
         whole: Any = list(messages)
         if self.container == "object":
             whole = {**self.top, "messages": whole}
             if self.system is not None:
                 whole["system"] = system
         # A line break inside a text is escaped, so these are those of the layout.
-        return (_dump(whole, self.indent) + "\n").replace("\n", self.newline)
+        return (dump_json(whole, self.indent) + "\n").replace("\n", self.newline)
 
 
 def load_document(data: bytes, formats: Sequence[_Format]) -> Document:
@@ -97,7 +97,7 @@ def _decode(data: bytes) -> str:
 
 def _contained(text: str) -> tuple[list[Any], Container, dict[str, Any]]:
     try:
-        value = _value(text)
+        value = read_json(text)
     except json.JSONDecodeError as error:
         return _lines(text, error), "lines", {}
     if isinstance(value, list):
@@ -112,7 +112,7 @@ def _contained(text: str) -> tuple[list[Any], Container, dict[str, Any]]:
     )
 
 
-def _value(text: str) -> Any:
+def read_json(text: str) -> Any:
     """The JSON value of a text. Raises ``JSONDecodeError``, and ``InputError`` for JSON that Python cannot hold."""
     try:
         return json.loads(text, parse_float=_float, parse_int=_int, object_pairs_hook=_object)
@@ -145,7 +145,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         return value
     keys = [key for key, _ in pairs]
     twice = next(key for key in keys if keys.count(key) > 1)
-    first, second = [_dump(held) for key, held in pairs if key == twice][:2]
+    first, second = [dump_json(held) for key, held in pairs if key == twice][:2]
     shown = " and as ".join(text if len(text) <= 40 else text[:37] + "..." for text in (first, second))
     raise InputError(f"the key {twice!r} stands twice in one object, as {shown}; one of them has to go")
 
@@ -157,7 +157,7 @@ def _lines(text: str, whole_error: json.JSONDecodeError) -> list[Any]:
         if not line.strip():
             continue
         try:
-            value = _value(line)
+            value = read_json(line)
         except json.JSONDecodeError as error:
             if not values:
                 raise InputError(
@@ -188,7 +188,8 @@ def _newline(text: str) -> str:
     return "\r\n" if end > 0 and text[end - 1] == "\r" else "\n"
 
 
-def _dump(value: Any, indent: int | None = None) -> str:
+def dump_json(value: Any, indent: int | None = None) -> str:
+    """A value as JSON, the order of keys kept and numbers spelled as they were read."""
     literals: list[str] = []
     mark = ""
     if _has_written(value):

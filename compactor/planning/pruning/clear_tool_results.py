@@ -23,7 +23,8 @@ class ClearToolResults(BaseModel):
     """REFERENCE section 4: a tool result over ``longer_than`` characters, outside the newest, becomes a placeholder.
 
     The walk is its own: from the end, tokens (content only) are added up until one message would exceed the
-    budget; that message is still spared. When everything fits, nothing is pruned. The head is not exempt.
+    budget; that message is still spared. When everything fits, nothing is pruned. The head is not exempt. Results that
+    the model has not answered yet are spared, too: nobody has read them.
     """
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
@@ -37,7 +38,7 @@ class ClearToolResults(BaseModel):
     def prune(self, messages: Sequence[Message], context: PruningContext) -> Iterator[Edit]:
         """The cleared results as edits, oldest first."""
         placeholder = (Text(self.placeholder),)
-        for position in range(self._spared_from(messages, context)):
+        for position in range(min(self._spared_from(messages, context), _unanswered(messages))):
             message = messages[position]
             if not message.is_result:
                 continue
@@ -56,3 +57,8 @@ class ClearToolResults(BaseModel):
             if total > budget:
                 return position
         return 0
+
+
+def _unanswered(messages: Sequence[Message]) -> int:
+    """The place behind the newest assistant message."""
+    return next((place + 1 for place in range(len(messages) - 1, -1, -1) if messages[place].role == "assistant"), 0)

@@ -72,7 +72,7 @@ class Layout:
                 lines = [empty] if empty else []
             blocks.append("\n".join([heading, *lines]))
         if empty is None:  # a heading of parts that are all gone
-            blocks = [block for block, after in zip(blocks, [*blocks[1:], "## "], strict=True) if _holds(block, after)]
+            blocks = [block for block, after in zip(blocks, [*blocks[1:], "## "], strict=False) if _holds(block, after)]
         return ("\n\n" if empty else "\n").join(blocks)
 
 

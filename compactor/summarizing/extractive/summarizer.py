@@ -1,11 +1,12 @@
 """The offline summarizer: a summary from the facts of the folded messages, without a model."""
 
+from compactor.errors import SummarizerDeclined
 from compactor.extension.protocols import SummaryReply, SummaryRequest
 from compactor.facts import recognize
 from compactor.summarizing.extractive.candidates import candidates, remembered
 from compactor.summarizing.extractive.carrying import carry
 from compactor.summarizing.extractive.filling import fill
-from compactor.summarizing.extractive.layout import layout_of
+from compactor.summarizing.extractive.layout import NOTHING, layout_of
 from compactor.summarizing.extractive.previous import read_back
 from compactor.summarizing.extractive.salience import Salience
 
@@ -23,7 +24,10 @@ class ExtractiveSummarizer:
     """
 
     def summarize(self, request: SummaryRequest) -> SummaryReply:
-        """The summary of ``request.folded``, merged with ``request.previous`` where there is one."""
+        """The summary of ``request.folded``, merged with ``request.previous`` where there is one.
+
+        Raises ``SummarizerDeclined`` where there is nothing that it recognises.
+        """
         layout = layout_of(request.sections)
         budget = _budget(request)
         facts = recognize(request.folded, budget * _READING)
@@ -33,6 +37,8 @@ class ExtractiveSummarizer:
         # Where there is room for all that was carried over, little that is new pushes none of it out.
         roomy = bool(request.previous) and budget < request.budget_tokens
         text = fill(layout, pool, salience, budget, request.counter, carry=roomy)
+        if not any(line.strip() not in ("", NOTHING) and not line.startswith("#") for line in text.splitlines()):
+            raise SummarizerDeclined("nothing to extract: no commands, paths, errors or requests are recognised")
         return SummaryReply(text, finish_reason="stop", model="extractive")
 
     async def asummarize(self, request: SummaryRequest) -> SummaryReply:
