@@ -9,7 +9,7 @@ from compactor.planning.trigger import Decision, Numbers, decide, held_back, tri
 from compactor.policy.triggers import AUTOMATIC, Moment
 from compactor.prepared import PreparedPolicy
 from compactor.state import CompactionState
-from compactor.tokens.usage import Usage, read_usage
+from compactor.tokens.usage import Usage, read_usage, says_something
 
 
 def measure(ready: PreparedPolicy, conversation: Conversation, state: CompactionState, usage: Any = None) -> Numbers:
@@ -23,8 +23,10 @@ def measure(ready: PreparedPolicy, conversation: Conversation, state: Compaction
     known = read_usage(usage)
     covered = None if known is None else _covered(conversation, known, state)
     if known is not None and covered is not None:
-        reported = known.prompt_tokens
-        tokens = reported + estimated - counter.request(conversation.given[:covered], conversation.tools)
+        counted = counter.request(conversation.given[:covered], conversation.tools)
+        if says_something(known.prompt_tokens, ready.unscaled(counted)):
+            reported = known.prompt_tokens
+            tokens = reported + estimated - counted
     return Numbers(
         tokens=tokens,
         estimated=estimated,
@@ -56,12 +58,18 @@ def _before_answer(roles: Iterable[str]) -> int | None:
 
 
 def decided(
-    ready: PreparedPolicy, numbers: Numbers, state: CompactionState, at: Moment, *, background: bool = True
+    ready: PreparedPolicy,
+    numbers: Numbers,
+    state: CompactionState,
+    at: Moment,
+    *,
+    background: bool = True,
+    without: frozenset[str] = frozenset(),
 ) -> Decision:
     """What the policy's rules say of these numbers at a moment, errors of providers apart.
 
-    ``background=False`` leaves out the rules for the background.
+    ``background=False`` leaves out the rules for the background, ``without`` those of these names.
     """
     variables = trigger_variables(ready.policy, ready.limits, numbers)
-    decision = decide(ready.policy, ready.rules, variables, at=at, background=background)
+    decision = decide(ready.policy, ready.rules, variables, at=at, background=background, without=without)
     return held_back(decision, ready.policy, ready.limits, state.strikes) if at in AUTOMATIC else decision

@@ -35,7 +35,8 @@ class Compaction:
 
     ``ready`` is the policy at work, as the state's lessons and the decision's rule make it; ``tokens`` the whole
     request as its counter counts. ``host_state`` is what state plugins may ask for; ``now`` the time for cooldowns, in
-    seconds since the epoch. ``past_cooldowns``: summarisers are asked that are cooling down.
+    seconds since the epoch. ``past_cooldowns``: summarisers are asked that are cooling down. ``recall``: the
+    name of a tool that brings back what is folded.
     """
 
     ready: PreparedPolicy
@@ -47,6 +48,7 @@ class Compaction:
     now: float
     focus: str | None = None
     past_cooldowns: bool = False
+    recall: str | None = None
 
     def steps(self) -> Steps:
         """The compaction's one body, for synchronous and asynchronous callers."""
@@ -68,7 +70,7 @@ class Compaction:
         """The case before anything was done."""
         earlier, count = self.conversation.earlier, self.conversation.count
         state = replace(self.state, summary=earlier.summary if earlier else self.state.summary, count=count)
-        return Case(self.ready, self.conversation, state, self.decision, self._report())
+        return Case(self.ready, self.conversation, state, self.decision, self._report(), recall=self.recall)
 
     def _compacted(self, case: Case, plugins: PluginCalls) -> Steps:
         """Plan, plugins, summary, result.
@@ -100,15 +102,20 @@ class Compaction:
                 self._request(plan, focus, memory, redaction),
                 replaced_tokens=self._replaced_tokens(plan),
                 wait_after=self.ready.policy.summary.cooldown_after,
-                cooldowns={} if self.past_cooldowns else self.state.cooldowns,
+                cooldowns={} if self.past_cooldowns else self._cooldowns(),
                 now=self.now,
                 redact=redaction.text,
             )
         case = case.with_answer(answered, summarizing.seconds, redaction)
         return case.compacted(plan, answered, redaction, restated)
 
+    def _cooldowns(self) -> Mapping[str, float]:
+        """The cooldowns, none longer than the policy has any: a clock may have been put back."""
+        latest = self.now + max(self.ready.policy.summary.cooldown.values())
+        return {name: min(end, latest) for name, end in self.state.cooldowns.items()}
+
     def _plan(self, restated: str | None = None) -> Plan:
-        return plan_for(self.ready, self.conversation, self.decision, self.tokens, restated)
+        return plan_for(self.ready, self.conversation, self.decision, self.tokens, restated, self.recall)
 
     def _request(self, plan: Plan, focus: str | None, memory: str | None, redaction: Redaction) -> SummaryRequest:
         folded = redaction.messages(plan.folded)

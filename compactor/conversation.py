@@ -58,10 +58,12 @@ def read_conversation(
     return Conversation(raw, system, tools, fitting, given, ordered, messages, moved, earlier, count)
 
 
-def fingerprint(messages: Sequence[Raw], system: Any, tools: Sequence[Raw], limits: Limits, min_gain: float) -> str:
-    """A digest of a request and of the limits that it is held against."""
+def fingerprint(
+    messages: Sequence[Raw], system: Any, tools: Sequence[Raw], limits: Limits, min_gain: float, *, prune_only: bool
+) -> str:
+    """A digest of a request, of the limits that it is held against, and of what may be done about it."""
     digest = hashlib.sha256()
-    numbers = (limits.usable, limits.threshold, limits.target, limits.tail, min_gain)
+    numbers = (limits.usable, limits.threshold, limits.target, limits.tail, min_gain, prune_only)
     for value in (*messages, system, list(tools), numbers):
         digest.update(compact_json(value).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()[:32]

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
@@ -73,6 +74,12 @@ class Compactor:
     def prepared(self) -> PreparedPolicy:
         """The policy with everything that it names, and where each of its values came from."""
         return self._ready
+
+    def for_model(self, model: str | None) -> "Compactor":
+        """A compactor with the same policy as it applies now, for another model's window."""
+        other = copy(self)
+        other._ready = self._ready.for_model(model)
+        return other
 
     @property
     def policy(self) -> Policy:
@@ -192,10 +199,17 @@ class Compactor:
         except PluginError as error:  # a counter of a plugin
             unknown = Decision(False, None, str(error))
             return compaction(unknown, 0).case().unchanged(Outcome.FAILED, unknown.reason)
-        due = compaction(decision, numbers.estimated)
         if not decision.due:
-            return due.case().unchanged(Outcome.NOT_NEEDED, decision.reason)
-        return (yield from due.steps())
+            return compaction(decision, numbers.estimated).case().unchanged(Outcome.NOT_NEEDED, decision.reason)
+        result = yield from compaction(decision, numbers.estimated).steps()
+        tried: frozenset[str] = frozenset()
+        while decision.only_prunes and not result.changed:  # a rule that had nothing to prune leaves it to the next
+            tried |= {str(decision.rule)}
+            decision = decided(ready, numbers, state, request.at, without=tried)
+            if not decision.due:
+                break
+            result = yield from compaction(decision, numbers.estimated).steps()
+        return result
 
 
 def compact(messages: Sequence[Raw], policy: PolicySource = "default", **options: Any) -> CompactionResult:

@@ -96,6 +96,12 @@ class PreparedPolicy:
         templates = (self.templates.find(name).own for name in named)
         return (*self.loaded.files, *(file for file in templates if file is not None))
 
+    def for_model(self, model: str | None) -> "PreparedPolicy":
+        """The same policy for another model: its window. What ``models:`` says of it is not looked at."""
+        own = self.policy.window
+        window = context_window(model, configured=own.context_length, unknown=own.unknown_model)
+        return replace(self, model=model, limits=derive_limits(self.policy, window))
+
     def learned(self, state: CompactionState) -> "PreparedPolicy":
         """The same, corrected by what a conversation has learnt about the model: its window, how its tokens count."""
         known = state.about(self.model)

@@ -28,6 +28,8 @@ class Outcome(StrEnum):
     """Even compacted it does not fit the window."""
     FAILED = "failed"
     """There is no summary and the policy says abort, or the result would have broken a law."""
+    BUSY = "busy"
+    """Somebody else is compacting the same session; only a session with a store can come to this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +78,26 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
+class Archived:
+    """A message of the input that is no longer there as it was: ``index`` is its place in the input.
+
+    ``fate``: ``folded`` into the summary, or ``pruned``; ``reason`` says why.
+    """
+
+    index: int
+    fate: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class CompactionResult:
     """The outcome of one compaction.
 
     ``messages`` are provider dictionaries: those that were not touched are the very objects of the input.
     ``system`` is the system prompt where it was given apart. ``state`` belongs to the next compaction of this
     conversation. ``target_missed`` says why the result costs more than the policy's target, None when it does
-    not. ``summary`` is the new summary, ``summary_index`` the message that it is in.
+    not. ``summary`` is the new summary, ``summary_index`` the message that it is in. ``archive`` lists the messages
+    of the input that were folded or pruned: what somebody has to keep who wants to bring them back.
     """
 
     outcome: Outcome
@@ -94,6 +109,7 @@ class CompactionResult:
     summary: str | None = None
     summary_index: int | None = None
     target_missed: str | None = None
+    archive: tuple[Archived, ...] = ()
 
     @property
     def changed(self) -> bool:

@@ -34,12 +34,13 @@ class Unjudged:
     """A compaction that the next measured request will judge.
 
     ``tokens`` is what the request cost before it, the provider's own figure where ``measured``; ``strikes`` is how
-    many compactions in a row before this one gained nothing.
+    many compactions in a row before this one gained nothing; ``model`` whose tokens these are.
     """
 
     tokens: int
     measured: bool
     strikes: int
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +79,12 @@ class CompactionState:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "CompactionState":
-        """The inverse of ``to_dict``; unknown keys are an error (``TypeError``)."""
+        """The inverse of ``to_dict``; what is None has its default. Unknown keys are an error (``TypeError``)."""
         settled, unjudged = data.get("settled"), data.get("unjudged")
         values = {
-            **data,
+            **{name: value for name, value in data.items() if value is not None},
             "settled": None if settled is None else Settled(**settled),
             "unjudged": None if unjudged is None else Unjudged(**unjudged),
-            "learned": {model: Learned(**learned) for model, learned in data.get("learned", {}).items()},
+            "learned": {model: Learned(**learned) for model, learned in (data.get("learned") or {}).items()},
         }
         return cls(**values)

@@ -43,6 +43,7 @@ VARIABLES: Mapping[str, Mapping[str, str]] = {
         "count": "which compaction of the conversation this is, from 1",
         "anchored": "true when a user request that stands after the summary was worked on before it",
         "state": "what state plugins restate (a to-do list, open files), or None",
+        "recall": "the name of the tool that finds again what was folded, or None",
     },
     "unavailable": {
         "turns": "how many messages went unsummarised",
@@ -50,6 +51,7 @@ VARIABLES: Mapping[str, Mapping[str, str]] = {
         "count": "which compaction of the conversation this is, from 1",
         "anchored": "true when a user request that stands after the note was worked on before it",
         "state": "what state plugins restate (a to-do list, open files), or None",
+        "recall": "the name of the tool that finds again what was removed, or None",
     },
 }
 """The variables of each kind of template, by the policy key that names it."""
@@ -153,6 +155,14 @@ class Templates:
             return template.source, template.path, None
 
         return _environment(FunctionLoader(load))
+
+
+def render_text(source: str, variables: Mapping[str, Any]) -> str:
+    """A template that stands in the policy itself. Raises ``PromptError``."""
+    try:
+        return _environment(None).from_string(source).render(variables)
+    except Exception as error:
+        raise PromptError(f"template {source!r}: {type(error).__name__}: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """From a plan and a summary to the outcome: is the result valid, does it fit, was it worth it?"""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from compactor.planning.plan import Plan
 from compactor.planning.trigger import Decision
 from compactor.prepared import PreparedPolicy
 from compactor.redaction import Redaction
-from compactor.result import CompactionResult, Outcome, Report
+from compactor.result import Archived, CompactionResult, Outcome, Report
 from compactor.state import CompactionState, Settled, Unjudged
 from compactor.summarizing.chain import Answered
 
@@ -31,6 +31,8 @@ class Case:
     state: CompactionState
     decision: Decision
     report: Report
+    archive: tuple[Archived, ...] = ()
+    recall: str | None = None
 
     def with_plan(self, plan: Plan, seconds: float) -> "Case":
         """The case with a plan's numbers in its report."""
@@ -44,7 +46,7 @@ class Case:
             parts={"before": parts_before(self.ready.counter, self.conversation, plan, self.report.tokens_before)},
             seconds={"planning": seconds},
         )
-        return replace(self, report=report)
+        return replace(self, report=report, archive=tuple(_archive(plan)))
 
     def with_plugins(self, reports: Sequence[PluginReport]) -> "Case":
         """The case with the calls of plugins in its report."""
@@ -105,7 +107,13 @@ class Case:
         warnings = []
         if summary is not None:
             text = frame_summary(
-                templates, policy.assembly, summary, count=count, anchored=plan.anchored, state=restated
+                templates,
+                policy.assembly,
+                summary,
+                count=count,
+                anchored=plan.anchored,
+                state=restated,
+                recall=self.recall,
             )
             reason = f"{turns} messages folded into a summary by {answered.summarizer}"
         else:
@@ -117,6 +125,7 @@ class Case:
                 count=count,
                 anchored=plan.anchored,
                 state=restated,
+                recall=self.recall,
             )
             reason = f"{turns} messages removed with a static note: no summary ({failures})"
             warnings.append(f"no summary could be made ({failures}); a static note says so in its place")
@@ -184,6 +193,7 @@ class Case:
             summary,
             index if index is None or not apart else index - 1,
             missed,
+            self.archive,
         )
 
     def _too_little(self, finished: Finished, tokens: int) -> str | None:
@@ -191,9 +201,7 @@ class Case:
         given, sent = self.conversation.given, finished.messages
         before = Cost(self.report.tokens_before, body_cost(given) if by_bytes else 0)
         after = Cost(tokens, body_cost(finished.parsed, sent) if by_bytes else 0)
-        return too_little(
-            before, after, self.ready.policy.min_gain, usable=self.ready.limits.usable, by_bytes=by_bytes
-        )
+        return too_little(before, after, self.ready.policy.min_gain, usable=self.ready.limits.usable, by_bytes=by_bytes)
 
     def _struck(self) -> "Case":
         """The case with one more compaction in its state that took a summary and gained nothing."""
@@ -210,7 +218,9 @@ class Case:
             messages=messages,
             tokens=self.ready.unscaled(tokens),
             strikes=0,
-            unjudged=Unjudged(best if measured else self.ready.unscaled(best), measured, state.strikes),
+            unjudged=Unjudged(
+                best if measured else self.ready.unscaled(best), measured, state.strikes, self.ready.model or ""
+            ),
         )
 
     def _fingerprint(self, messages: Sequence[Raw] | None = None, system: Any = None) -> str:
@@ -219,7 +229,7 @@ class Case:
         if messages is None:
             messages, system = conversation.raw, conversation.system
         limits, min_gain = self.ready.limits, self.ready.policy.min_gain
-        return fingerprint(messages, system, conversation.tools, limits, min_gain)
+        return fingerprint(messages, system, conversation.tools, limits, min_gain, prune_only=self.ready.prune_only)
 
     def _tokens(self, finished: Finished) -> int:
         return self.ready.counter.request(finished.parsed, self.conversation.tools)
@@ -252,6 +262,16 @@ class Case:
 
     def _largest(self, messages: Sequence[Message]) -> str:
         return ", ".join(map(str, largest(self.ready.counter, messages, self.conversation.tools)))
+
+
+def _archive(plan: Plan) -> Iterator[Archived]:
+    for message in plan.folded:
+        if message.index is not None and message.index >= 0:
+            yield Archived(message.index, "folded", "between head and tail")
+    folded = {message.index for message in plan.folded}
+    for index, edit in plan.edits.items():
+        if index is not None and index >= 0 and index not in folded:
+            yield Archived(index, "pruned", edit.reason)
 
 
 def _nothing_between(plan: Plan) -> str:

@@ -11,13 +11,21 @@ _PLACE = "\x00summary\x00"
 
 
 def frame_summary(
-    templates: Templates, assembly: Assembly, summary: str, *, count: int, anchored: bool, state: str | None = None
+    templates: Templates,
+    assembly: Assembly,
+    summary: str,
+    *,
+    count: int,
+    anchored: bool,
+    state: str | None = None,
+    recall: str | None = None,
 ) -> str:
-    """The message around a summary, ``state`` restated behind it.
+    """The message around a summary, ``state`` restated behind it; ``recall`` is the name of the tool that brings back
+    what was folded.
 
     Raises ``PromptError`` for a frame that leaves the summary out.
     """
-    variables = {"count": count, "anchored": anchored, "state": state}
+    variables = {"count": count, "anchored": anchored, "state": state, "recall": recall}
     return _sealed(templates, assembly.frame, summary, variables, kind="summary")
 
 
@@ -30,9 +38,10 @@ def frame_static(
     count: int,
     anchored: bool,
     state: str | None = None,
+    recall: str | None = None,
 ) -> str:
     """The note for turns that went unsummarised; ``carried`` is the summary that existed before."""
-    variables = {"turns": turns, "count": count, "anchored": anchored, "state": state}
+    variables = {"turns": turns, "count": count, "anchored": anchored, "state": state, "recall": recall}
     return _sealed(templates, assembly.unavailable, carried, variables, kind="static")
 
 

@@ -21,6 +21,7 @@ _STYLES = {
     Outcome.NOT_NEEDED: "bold",
     Outcome.NOTHING_TO_GAIN: "bold yellow",
     Outcome.CANNOT_FIT: "bold red",
+    Outcome.BUSY: "bold yellow",
     Outcome.FAILED: "bold red",
 }
 
@@ -83,6 +84,8 @@ def _headline(result: CompactionResult) -> str:
             return f"Nothing to gain: {result.reason}"
         case Outcome.CANNOT_FIT:
             return f"Cannot fit: {result.reason}"
+        case Outcome.BUSY:
+            return f"Busy: {result.reason}"
         case Outcome.FAILED:
             return f"Failed: {result.reason}"
 

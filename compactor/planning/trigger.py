@@ -60,6 +60,11 @@ class Decision:
     by: Rule | None = field(default=None, repr=False)
 
     @property
+    def only_prunes(self) -> bool:
+        """Whether another rule has to be asked where this one changes nothing."""
+        return self.by is not None and self.by.trigger.prune_only
+
+    @property
     def background(self) -> bool:
         """Whether the agent can go on in the meantime."""
         return self.by is not None and self.by.trigger.background
@@ -103,14 +108,17 @@ def decide(
     at: Moment,
     error: str | None = None,
     background: bool = True,
+    without: frozenset[str] = frozenset(),
 ) -> Decision:
-    """The first rule that is true wins. ``background=False`` leaves out the rules for the background.
+    """The first rule that is true wins. ``background=False`` leaves out the rules for the background, ``without`` those
+    of these names.
 
     A condition that cannot be computed with these numbers, such as a division by 0, is not true.
     """
     if not policy.enabled and at in AUTOMATIC:
         return Decision(False, None, "the policy is not enabled (enabled: false)", variables)
-    asked = [rule for rule in asked_at(rules, at, error) if background or not rule.trigger.background]
+    fitting = [rule for rule in asked_at(rules, at, error) if rule.name not in without]
+    asked = [rule for rule in fitting if background or not rule.trigger.background]
     failures = []
     for rule in asked:
         try:
@@ -128,11 +136,12 @@ def decide(
 def _why_not(asked: Sequence[Rule], failures: Sequence[str], variables: Mapping[str, int], at: Moment) -> str:
     if failures:
         return f"no trigger is true ({'; '.join(failures)})"
+    if not asked:
+        return f"no trigger is true (the policy has none for {at})"
     tokens, threshold = variables["tokens"], variables["threshold_tokens"]
     if at in AUTOMATIC and tokens < threshold:
         return f"{tokens:,} tokens, under the threshold of {threshold:,}"
-    conditions = "; ".join(rule.shown for rule in asked) or f"the policy has none for {at}"
-    return f"no trigger is true ({conditions})"
+    return f"no trigger is true ({'; '.join(rule.shown for rule in asked)})"
 
 
 def held_back(decision: Decision, policy: Policy, limits: Limits, strikes: int) -> Decision:

@@ -128,7 +128,22 @@ class Assembly(PolicyModel):
 
 
 class Session(PolicyModel):
-    """What is said over the life of a conversation."""
+    """The life of a conversation: where it is kept, and how its sessions follow each other."""
+
+    store: Text | None = Field(
+        None,
+        description="Where sessions are kept: `default` (a file in the user's data folder), a file, or a database "
+        "(`postgresql+psycopg://user@host/name`). `null`: in memory, unless the program names a store.",
+    )
+    lineage: Literal["rotate", "in_place"] = Field(
+        "rotate",
+        description="What a compaction is to a kept session. `rotate`: its end; a new session begins, with a link to "
+        "it. `in_place`: the session goes on, and its old turns are archived.",
+    )
+    title: Text = Field(
+        "{{ base }} #{{ n }}",
+        description="Title of the sessions that follow one with a title: `base` is that of the first, `n` the number.",
+    )
 
     warn_after: Annotated[int, Field(ge=1)] = Field(
         2, description="From this compaction of a conversation on, each one warns that accuracy may degrade."
@@ -205,7 +220,7 @@ class Policy(PolicyModel):
     )
     summary: Summary = Field(Summary(), description="Who summarises, from what, and into which sections.")
     assembly: Assembly = Field(Assembly(), description="How the parts become a conversation again.")
-    session: Session = Field(Session(), description="What is said over the life of a conversation.")
+    session: Session = Field(Session(), description="The life of a conversation.")
     redaction: Redaction = Field(Redaction(), description="What never leaves the conversation.")
     plugins: List[PluginEntry] = Field((), description="What is loaded, in the order in which it is called.")
     models: List[ModelRule] = Field((), description="Keys that differ by model; later entries win.")

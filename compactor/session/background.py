@@ -4,7 +4,6 @@ import asyncio
 import hashlib
 import threading
 from collections.abc import Sequence
-from typing import Any
 
 from compactor.compaction import Compaction
 from compactor.errors import CompactorError
@@ -19,14 +18,15 @@ from compactor.steps import drive
 class BackgroundCompaction:
     """Runs a compaction in a thread of its own, which does not keep the process alive.
 
-    ``covered`` is how many of the host's messages it covers.
+    ``lead`` is how many of its messages are leading system messages, ``length`` how many follow these.
     """
 
-    def __init__(self, compaction: Compaction, covered: int) -> None:
-        self.covered = covered
+    def __init__(self, compaction: Compaction, lead: int) -> None:
+        covered = compaction.conversation.raw[lead:]
+        self.lead = lead
+        self.length = len(covered)
         self._compaction = compaction
-        self._prefix = digest(compaction.conversation.raw, compaction.conversation.system)
-        self._length = len(compaction.conversation.raw)
+        self._covered = digest(covered)
         self._outcome: CompactionResult | Exception | None = None
         self._thread = threading.Thread(target=self._run, name="compactor-background", daemon=True)
         self._thread.start()
@@ -44,13 +44,13 @@ class BackgroundCompaction:
         """As ``wait``, without holding up the event loop."""
         await asyncio.to_thread(self._thread.join)
 
-    def result_for(self, messages: Sequence[Raw], system: Any) -> CompactionResult | None:
-        """The result, if the messages still begin with those that it was made from; None if they do not.
+    def result_for(self, messages: Sequence[Raw]) -> CompactionResult | None:
+        """The result, if the messages behind the leading ones still begin with those that it was made from, else None.
 
         Raises what the compaction raised.
         """
         self._thread.join()
-        if len(messages) < self._length or digest(messages[: self._length], system) != self._prefix:
+        if len(messages) < self.length or digest(messages[: self.length]) != self._covered:
             return None
         if isinstance(self._outcome, Exception):
             raise CompactorError(f"the compaction in the background failed: {self._outcome!r}") from self._outcome
@@ -63,9 +63,9 @@ class BackgroundCompaction:
             self._outcome = error
 
 
-def digest(messages: Sequence[Raw], system: Any) -> str:
-    """A hash of messages and system prompt, the same for equal ones."""
+def digest(messages: Sequence[Raw]) -> str:
+    """A hash of messages, the same for equal ones."""
     found = hashlib.sha256()
-    for value in (system, *messages):
-        found.update(compact_json(value).encode("utf-8", "surrogatepass"))
+    for message in messages:
+        found.update(compact_json(message).encode("utf-8", "surrogatepass"))
     return found.hexdigest()

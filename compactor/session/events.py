@@ -34,6 +34,8 @@ class EventKind(StrEnum):
     """No more automatic compactions until something changes."""
     REFUSED = "refused"
     """The provider refused a request as too large; it is compacted and sent again."""
+    BUSY = "busy"
+    """Another worker is compacting the same session, or has just done so; the conversation is as that left it."""
     BACKGROUND = "background"
     """A compaction was begun in the background, or what it made was thrown away; put to use, it is ``compacted``."""
     POLICY_CHANGED = "policy_changed"
@@ -63,6 +65,7 @@ _OUTCOMES: Mapping[Outcome, EventKind] = MappingProxyType(
         Outcome.NOTHING_TO_GAIN: EventKind.NOTHING_TO_GAIN,
         Outcome.CANNOT_FIT: EventKind.CANNOT_FIT,
         Outcome.FAILED: EventKind.FAILED,
+        Outcome.BUSY: EventKind.BUSY,
     }
 )
 

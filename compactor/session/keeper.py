@@ -9,23 +9,26 @@ from typing import Any
 
 from compactor.compaction import Compaction
 from compactor.contributors import largest
-from compactor.errors import CannotFit, CompactorError
+from compactor.errors import CannotFit, CompactorError, StoreError
 from compactor.messages.message import Raw
 from compactor.perform import Step
 from compactor.planning.trigger import Decision
 from compactor.redaction import Redaction
 from compactor.result import CompactionResult, Outcome
+from compactor.session.archive import Archive, Made
 from compactor.session.background import BackgroundCompaction
+from compactor.session.changes import Change
 from compactor.session.events import EventKind, Events
-from compactor.session.ledger import Change
 from compactor.session.lessons import after_refusal, after_report, is_for_the_answer, windows_to_try, with_window
 from compactor.session.outgoing import Outgoing
 from compactor.session.policies import Policies
 from compactor.session.provider_errors import ProviderError
+from compactor.session.recall import NAME
 from compactor.session.standing import HostRequest, Sent, Standing
+from compactor.session.store.records import Claim, View
 from compactor.session.telemetry import spanned
 from compactor.state import CompactionState
-from compactor.tokens.usage import read_usage
+from compactor.tokens.usage import read_usage, says_something
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +48,19 @@ Compacting = Generator[Step | Wait, Any, CompactionResult]
 class Keeper:
     """One conversation and what is done with it. For one caller at a time."""
 
-    def __init__(self, policies: Policies, model: str | None, state: CompactionState, events: Events) -> None:
+    def __init__(
+        self, policies: Policies, model: str | None, state: CompactionState, events: Events, archive: Archive
+    ) -> None:
         self._events = events
-        self._standing = Standing(policies, model, state, events)
+        self._standing = Standing(policies, model, state, events, archive)
         self._background: BackgroundCompaction | None = None
         self._attempt = 0
+        self._recall = False
+
+    @property
+    def archive(self) -> Archive:
+        """What keeps the conversation."""
+        return self._standing.archive
 
     @property
     def state(self) -> CompactionState:
@@ -68,7 +79,9 @@ class Keeper:
 
     def check(self, request: HostRequest) -> Decision:
         """Whether a compaction is due before this request. Costs what is new in it."""
-        self._look_at(request)
+        if not self._standing.ledger.goes_on(request.messages):
+            return self._standing.check_apart(request)
+        self._look_at(request, thorough=False)
         return self._decided()
 
     def before_call(self, request: HostRequest) -> Steps:
@@ -88,7 +101,15 @@ class Keeper:
         if not decision.due or decision.background:
             return self._outgoing(decision)
         result = yield from self._compacted(decision)
-        self._standing.follow(request)  # the host may have added messages in the meantime
+        tried: frozenset[str] = frozenset()
+        while decision.only_prunes and not result.changed:  # a rule that had nothing to prune leaves it to the next
+            tried |= {str(decision.rule)}
+            decision = self._decided(without=tried)
+            if not decision.due or decision.background:
+                break
+            result = yield from self._compacted(decision)
+        if result.outcome is not Outcome.BUSY:
+            self._standing.follow(request)  # the host may have added messages in the meantime
         if result.outcome in _HOPELESS and self._is_too_large:
             raise CannotFit(result.reason, self._largest())
         return self._outgoing(decision, result)
@@ -102,10 +123,39 @@ class Keeper:
         decision = self._standing.decided("manual", background=False)
         return (yield from self._compacted(decision, focus=focus))
 
+    def resume(self, view: View) -> None:
+        """Goes on with a kept conversation as it is now."""
+        self._background = None
+        self._attempt = 0
+        self._standing.resume(view)
+
+    def undo(self) -> bool:
+        """Undoes the newest compaction; False where there is none."""
+        archive = self._standing.archive
+        view = None if archive.session is None else archive.store.undo(archive.conversation)
+        if view is not None:
+            self.resume(view)
+        return view is not None
+
+    def rewind(self, message_id: int) -> None:
+        """Takes back what was said after a message. Raises ``StoreError``."""
+        archive = self._standing.archive
+        if archive.session is None:
+            raise StoreError(f"there is no message {message_id}: nothing was said yet")
+        self.resume(archive.store.rewind(archive.conversation, message_id))
+
+    def offer_recall(self) -> None:
+        """From now on summaries say that what was folded can be found again."""
+        self._recall = True
+
+    def save(self, request: HostRequest) -> None:
+        """Keeps what is new in the host's list, without a check."""
+        self._look_at(request)
+
     def note_usage(self, usage: Any) -> None:
         """Takes what the provider reported for the last request; figures that say nothing are ignored."""
         found, sent = read_usage(usage), self._standing.sent
-        if found is None or sent is None:
+        if found is None or sent is None or not says_something(found.prompt_tokens, sent.counted):
             return
         self._standing.measured = replace(sent, reported=found.prompt_tokens)
         before, policy = self.state.strikes, self._standing.compactor.policy
@@ -142,6 +192,13 @@ class Keeper:
         told = f"the provider refused the request as too large (attempt {self._attempt} of {most}): {said}"
         self._events.tell(EventKind.REFUSED, told)
         result = yield from self._smaller(decision, refusal)
+        tried: frozenset[str] = frozenset()
+        while decision.only_prunes and not result.changed:
+            tried |= {str(decision.rule)}
+            decision = standing.decided_on(refusal, self._attempt, without=tried)
+            if not decision.due:
+                break
+            result = yield from self._smaller(decision, refusal)
         if not result.changed:
             raise self._refused_for_good(said, result.reason) from error
         return self._outgoing(decision, result)
@@ -159,18 +216,24 @@ class Keeper:
         policy, fixed = standing.compactor.policy, standing.ready.scaled(standing.ledger.fixed_tokens)
         for window in windows_to_try(policy, limits, decision.by.trigger, refusal, fixed):
             standing.state = known if window == now else with_window(known, model, window)
-            result = yield from self._compacted(decision, past_cooldowns=self._attempt == 1)
+            made = False
+            try:
+                result = yield from self._compacted(decision, past_cooldowns=self._attempt == 1)
+                made = result.changed
+            finally:
+                if not made and refusal.limit is None:  # a guess that led to nothing is not learnt
+                    standing.state = replace(standing.state, learned=known.learned)
             if result.outcome is not Outcome.CANNOT_FIT:
                 break
         return result
 
-    def _look_at(self, request: HostRequest) -> None:
-        if self._standing.look_at(request) in (Change.REWOUND, Change.NEW):
+    def _look_at(self, request: HostRequest, *, thorough: bool = True) -> None:
+        if self._standing.look_at(request, thorough=thorough) in (Change.REWOUND, Change.NEW):
             self._attempt = 0
 
-    def _decided(self) -> Decision:
+    def _decided(self, without: frozenset[str] = frozenset()) -> Decision:
         standing = self._standing
-        return standing.decided(standing.moment, background=self._background is None)
+        return standing.decided(standing.moment, background=self._background is None, without=without)
 
     def _compaction(self, decision: Decision, focus: str | None = None, *, past_cooldowns: bool = False) -> Compaction:
         standing = self._standing
@@ -185,28 +248,62 @@ class Keeper:
             now=compactor.now(),
             focus=focus,
             past_cooldowns=past_cooldowns,
+            recall=NAME if self._recall else None,
         )
 
     def _compacted(self, decision: Decision, *, focus: str | None = None, past_cooldowns: bool = False) -> Compacting:
-        covered = self._standing.ledger.covered
+        """The result of a compaction, kept and taken over. Of several workers on one session one makes it."""
+        archive, ledger = self._standing.archive, self._standing.ledger
+        lead, covered = ledger.lead, ledger.covered
         compaction = self._compaction(decision, focus, past_cooldowns=past_cooldowns)
-        self._events.tell(EventKind.COMPACTING, f"⟳ compacting context… ({decision.reason})")
-        result = yield from spanned(compaction)
-        self._take_over(result, covered)
-        return result
+        claimed = archive.claim()
+        if claimed is None:
+            busy = compaction.case().unchanged(Outcome.BUSY, "another worker is compacting this session just now")
+            self._events.ended(busy)
+            return busy
+        try:
+            if not archive.is_current(claimed):
+                return self._overtaken(compaction.case().unchanged(Outcome.BUSY, ""))
+            self._events.tell(EventKind.COMPACTING, f"⟳ compacting context… ({decision.reason})")
+            with archive.held(claimed):
+                result = yield from spanned(compaction)
+            return self._take_over(Made(result, lead, covered), claimed)
+        finally:
+            archive.store.release(claimed)
 
-    def _take_over(self, result: CompactionResult, covered: int) -> None:
-        standing = self._standing
+    def _take_over(self, made: Made, claimed: Claim) -> CompactionResult:
+        standing, result = self._standing, made.result
+        if result.changed and not self._kept(made, claimed):
+            return self._overtaken(result)
         # What reports have taught in the meantime is newer than what the compaction began with.
         standing.state = replace(result.state, learned=standing.state.learned)
         if result.changed:
-            standing.ledger.replace(result, covered)
+            standing.ledger.replace(made.left, made.covered, standing.noted)
             standing.forget_sent()
             self._background = None
         self._events.ended(result)
+        return result
+
+    def _kept(self, made: Made, claimed: Claim) -> bool:
+        archive, rules = self._standing.archive, self._standing.compactor.policy.session
+        rotate = rules.lineage == "rotate"
+        title = archive.next_title(rules.title) if rotate else None
+        return archive.commit(claimed, made, self._standing.ledger, title=title, rotate=rotate)
+
+    def _overtaken(self, result: CompactionResult) -> CompactionResult:
+        """Another worker has compacted the session, or rewound it: what it left applies."""
+        standing = self._standing
+        standing.resume(standing.archive.store.view(standing.archive.conversation))
+        self._background = None
+        reason = "another worker has changed this session in the meantime: what it left applies"
+        overtaken = replace(
+            result, outcome=Outcome.BUSY, reason=reason, messages=standing.ledger.messages, state=standing.state
+        )
+        self._events.ended(overtaken)
+        return overtaken
 
     def _begin_in_background(self, decision: Decision) -> None:
-        self._background = BackgroundCompaction(self._compaction(decision), self._standing.ledger.covered)
+        self._background = BackgroundCompaction(self._compaction(decision), self._standing.ledger.lead)
         self._events.tell(EventKind.BACKGROUND, f"compacting in the background ({decision.reason})")
 
     def _use_background(self) -> None:
@@ -216,16 +313,26 @@ class Keeper:
             return
         self._background = None
         ledger = self._standing.ledger
+        covered = ledger.said_at(background.length)
         try:
-            result = background.result_for(ledger.messages, ledger.system)
+            result = background.result_for(ledger.behind_lead)
         except CompactorError as error:
             self._events.tell(EventKind.BACKGROUND, str(error))
             return
-        if result is None:
+        if result is None or covered is None or not self._standing.compactor.policy.enabled:
             message = "what was made in the background is thrown away: the messages that it covers have changed"
             self._events.tell(EventKind.BACKGROUND, message)
-        else:
-            self._take_over(result, background.covered)
+            return
+        claimed = self._standing.archive.claim()
+        if claimed is None:
+            return  # somebody else is at it
+        try:
+            if self._standing.archive.is_current(claimed):
+                self._take_over(Made(result, background.lead, covered), claimed)
+            else:
+                self._overtaken(result)
+        finally:
+            self._standing.archive.store.release(claimed)
 
     def _outgoing(self, decision: Decision, result: CompactionResult | None = None) -> Outgoing:
         standing = self._standing

@@ -1,56 +1,28 @@
 """The conversation of a session: what the host holds, what of it is sent, and its size, counted as it grows."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from enum import Enum, auto
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from compactor.conversation import Conversation, check_sequence, parsed_system, read_conversation
 from compactor.errors import InputError
 from compactor.extension.protocols import Counter, Format
-from compactor.messages.body import BodySize
-from compactor.messages.message import SYSTEM_ROLES, Raw
-from compactor.result import CompactionResult
+from compactor.messages.message import Raw
+from compactor.session.changes import Change, Size, Update
+from compactor.session.hostlist import Newest, common, extends, leading, plain
 from compactor.session.tally import Tally, additive
 from compactor.state import CompactionState
-
-_PROBES = 8
-"""Messages that are compared to tell whether a list has only grown. A compaction reads all of them anew."""
 
 Noted = Callable[[Format, Sequence[Raw], Any], tuple[Sequence[Raw], Any]]
 """Adds to leading system messages, or to a system prompt given apart, the note that a compaction leaves there."""
 
 
-class Change(Enum):
-    """What has become of a conversation since it was last looked at."""
-
-    FIRST = auto()
-    """It is looked at for the first time."""
-    GROWN = auto()
-    """Messages were added, or none."""
-    REWOUND = auto()
-    """Some of those added since the last compaction are gone or different."""
-    NEW = auto()
-    """It is another one, as far as one can tell."""
-
-
-@dataclass(frozen=True, slots=True)
-class Size:
-    """``tokens`` of the whole request as the policy's counter counts; ``messages`` with the system prompt; ``body`` is
-    None where nobody asked for it."""
-
-    tokens: int
-    messages: int
-    body: BodySize | None
-
-
 class Ledger:
     """Follows a list of messages that a host keeps, whether it goes on with its own list or with what it was handed.
 
-    After a compaction a short list stands for the first messages of the host's. A list that has only grown costs what
-    was added: the rest is recognised by the objects in it, and by their content where these are copies. The newest
-    message is read again where a host has written to it. Leading system messages are compared apart: a prompt
-    that is written anew for each call does not make another conversation.
+    After a compaction a short list stands for the first messages of the host's. Of a list that has only grown, what was
+    added is read and counted, and nothing else; it is recognised by the objects in it, or by their content where these
+    are copies. The newest message is read again where a host has written to it. Leading system messages are compared
+    apart: a prompt that is written anew for each call does not make another conversation.
     """
 
     def __init__(self, formats: Sequence[Format], counter: Counter, *, wants_body: bool) -> None:
@@ -63,11 +35,14 @@ class Ledger:
         self._system: Any = None
         self._covered = 0  # of the host's messages, by what the last compaction left
         self._kept = 0  # messages that it left, leading system messages not counted
-        self.compactions = 0
-        """How often the conversation had been compacted when it was first looked at, as its transcript tells."""
+        self._verbatim = 0  # of these, those at the end that are the host's own
+        self._sent_lead: list[Raw] = []
         self._sent_system: Any = None
         self._tools: list[Raw] = []
         self._tools_weight = 0
+        self._newest = Newest()
+        self.compactions = 0
+        """How often the conversation had been compacted when it was first looked at, as its transcript tells."""
 
     @property
     def messages(self) -> list[Raw]:
@@ -75,9 +50,24 @@ class Ledger:
         return [] if self._host is None else [*self._sent_lead, *self._sent.raw]
 
     @property
+    def behind_lead(self) -> Sequence[Raw]:
+        """What is to be sent behind the leading system messages."""
+        return self._sent.raw
+
+    @property
     def system(self) -> Any:
-        """The system prompt to be sent, where the host gives it apart."""
+        """The system prompt that is to be sent, where the host gives it apart."""
         return self._sent_system
+
+    @property
+    def given(self) -> tuple[Sequence[Raw], Any]:
+        """The leading system messages and the system prompt as the host gives them."""
+        return list(plain(self._lead)), self._system
+
+    @property
+    def format(self) -> Format:
+        """The format of the messages."""
+        return self._format
 
     @property
     def tools(self) -> Sequence[Raw]:
@@ -90,9 +80,9 @@ class Ledger:
         return len(self._host or ())
 
     @property
-    def fixed_tokens(self) -> int:
-        """What no compaction makes smaller: the leading system messages and the tool schemas."""
-        return self._tokens(self._prefix)
+    def lead(self) -> int:
+        """How many leading system messages are sent."""
+        return len(self._sent_lead)
 
     @property
     def newest_role(self) -> str | None:
@@ -106,25 +96,72 @@ class Ledger:
         body = prefix.body + sent.body if self._wants_body else None
         return Size(self._tokens(prefix, sent), len(prefix.raw) + len(sent.raw), body)
 
-    def update(
-        self, messages: Sequence[Any], system: Any, tools: Sequence[Raw], state: CompactionState, noted: Noted
-    ) -> Change:
-        """Takes the host's list as it is now. Raises ``InputError`` when it cannot be read."""
+    @property
+    def fixed_tokens(self) -> int:
+        """What no compaction makes smaller: the leading system messages and the tool schemas."""
+        return self._tokens(self._prefix)
+
+    def said_at(self, sent: int) -> int | None:
+        """The host's place of a message that is sent at ``sent`` behind the leading ones; None for one of ours."""
+        place = sent - self._kept
+        return place + self._covered if place >= 0 else None
+
+    def goes_on(self, messages: Sequence[Any]) -> bool:
+        """Whether a list is the known one or goes on from it; nothing is noted."""
         check_sequence(messages)
-        lead = _lead_length(messages)
-        same = None if self._host is None else self._unchanged(messages, lead)
-        if same is None or self._host is None:
-            change = Change.FIRST if self._host is None else Change.NEW
-            self._start(messages, lead, system, state)
+        known = [self._host or [], *([self._sent.raw] if self._covered else [])]
+        leads = self._possible_leads(messages)
+        return self._host is None or any(
+            extends(messages, lead, host, thorough=False) or common(messages, lead, host) == len(host)
+            for host in known
+            for lead in leads
+        )
+
+    def update(
+        self,
+        messages: Sequence[Any],
+        system: Any,
+        tools: Sequence[Raw],
+        state: CompactionState,
+        noted: Noted,
+        *,
+        thorough: bool = True,
+    ) -> Update:
+        """Takes the host's list as it is now. Raises ``InputError`` when it cannot be read.
+
+        Where it is not ``thorough``, a message that was replaced within a long list may go unnoticed.
+        """
+        check_sequence(messages)
+        found = None if self._host is None else self._found(messages, thorough)
+        if found is None:
+            update = Update(Change.NEW if self._host is not None else Change.FIRST)
+            self._start(messages, system, state if self._host is None else CompactionState())
         else:
-            change = Change.GROWN if same == len(self._host) else Change.REWOUND
-            self._follow(messages, lead, same)
-            if self._system != system or self._lead != list(messages[:lead]):
-                self._begin_with(messages[:lead], system, noted)
+            update = self._follow(messages, system, noted, *found)
         if self._tools != tools:
             self._tools = list(tools)
             self._weigh_tools()
-        return change
+        return update
+
+    def restore(
+        self, lead: Sequence[Raw], system: Any, messages: Sequence[Raw], *, covered: int, left: Sequence[Raw]
+    ) -> None:
+        """Goes on with a conversation that was kept: its ``messages``, and what stands for the first ``covered``."""
+        self._start([*lead, *messages], system, CompactionState(), lead=len(lead))
+        self._cover(covered, left, messages[covered:])
+
+    def restart(self) -> None:
+        """Goes on with the host's list as if nothing of it had ever been compacted."""
+        self._cover(0, (), list(plain(self._host or ())))
+
+    def replace(self, left: Sequence[Raw], covered: int, noted: Noted) -> None:
+        """Takes over what a compaction of the host's first ``covered`` messages left; the later ones follow it."""
+        self._cover(covered, left, self.later(covered))
+        self._begin_with(self._lead, self._system, noted)
+
+    def later(self, start: int) -> list[Raw]:
+        """The host's messages from a place on that no compaction covers, as dictionaries."""
+        return self._sent.raw[self._place(start) :]
 
     def count_with(self, counter: Counter, *, wants_body: bool) -> None:
         """Counts everything anew, as another policy or another model wants it, or because a host may have changed what
@@ -139,14 +176,104 @@ class Ledger:
         """The conversation as it would be sent now, read anew from the messages themselves."""
         return read_conversation(self.messages, self._sent_system, self._tools, state, self._formats)
 
-    def replace(self, result: CompactionResult, covered: int) -> None:
-        """Takes over what a compaction of the host's first ``covered`` messages left; the later ones follow it."""
-        lead = _lead_length(result.messages)
-        later = self._sent.raw[self._place(covered) :]
-        self._covered, self._kept = covered, len(result.messages) - lead
+    def _found(self, messages: Sequence[Any], thorough: bool) -> tuple[int, int, bool] | None:
+        """How many leading system messages there are, how many of the known ones follow them, and whether those are
+        what was handed out; None where it is another conversation."""
+        host, leads = self._host or [], self._possible_leads(messages)
+        handed = [(self._sent.raw, True)] if self._covered else []
+        for known, handed_back in [(host, False), *handed]:
+            for lead in leads:
+                if extends(messages, lead, known, thorough=thorough):
+                    return lead, len(known), handed_back
+        least = self._covered - self._verbatim
+        for known, handed_back in [(host, False), *handed]:
+            same, lead = max((common(messages, lead, known), -lead) for lead in leads)
+            if same == len(known) or (same > 0 and same >= (self._kept - self._verbatim if handed_back else least)):
+                return -lead, same, handed_back
+        return None
+
+    def _possible_leads(self, messages: Sequence[Any]) -> list[int]:
+        """How many of the leading system messages may be those that are compared apart: a system message further down
+        comes to stand behind them where everything between was folded."""
+        most = leading(messages)
+        return [lead for lead in dict.fromkeys((len(self._lead), len(self._sent_lead), most)) if lead <= most]
+
+    def _follow(
+        self, messages: Sequence[Any], system: Any, noted: Noted, lead: int, same: int, handed_back: bool
+    ) -> Update:
+        swapped = (self._covered, self._kept) if handed_back else None
+        if handed_back:
+            self._host, self._covered, self._kept, self._verbatim = list(self._sent.raw), 0, 0, 0
+        assert self._host is not None
+        change = Change.GROWN if same == len(self._host) else Change.REWOUND
+        dropped = max(self._covered - same, 0)
+        if dropped:
+            self._sent.truncate(self._kept - dropped)
+            self._covered, self._kept, self._verbatim = same, self._kept - dropped, self._verbatim - dropped
+        start = self._add(messages, lead, same)
+        led_anew = self._system != system or self._lead != list(messages[:lead])
+        if led_anew:
+            self._begin_with(messages[:lead], system, noted)
+        return Update(change, start, swapped, dropped, led_anew)
+
+    def _add(self, messages: Sequence[Any], lead: int, same: int) -> int:
+        """Adds what comes behind the first ``same`` messages; the place from which on messages are new."""
+        assert self._host is not None
+        untouched = same and messages[lead + same - 1] is self._newest.message and not self._newest.changed()
+        start = same if untouched else max(same - 1, self._covered)
+        new = list(plain(messages[lead + start :]))
+        misfit = self._format.misfit(new)
+        if misfit is not None:
+            raise InputError(f"these are no messages of format {self._format.name!r}: {misfit} (counted from {start})")
+        if start < len(self._host):
+            self._sent.truncate(self._place(start))
+        self._sent.extend(new)
+        copies = bool(same) and messages[lead] is not self._host[0]
+        if copies:
+            self._host[:] = messages[lead:]
+        else:
+            self._host[start:] = messages[lead + start :]
+        self._newest = Newest(self._host[-1] if self._host else None)
+        return start
+
+    def _start(self, messages: Sequence[Any], system: Any, state: CompactionState, lead: int | None = None) -> None:
+        lead = leading(messages) if lead is None else lead
+        raw = list(plain(messages))
+        conversation = read_conversation(raw, system, (), state, self._formats)
+        self._prefix, self._sent = (
+            Tally(conversation.format, self._counter, wants_body=self._wants_body) for _ in range(2)
+        )
+        apart = system is not None
+        for message, item in zip(conversation.given[apart + lead :], raw[lead:], strict=True):
+            self._sent.add(item, message)
+        self._host, self._covered, self._kept, self._verbatim = list(messages[lead:]), 0, 0, 0
+        self._lead, self._system = list(messages[:lead]), system
+        self._format, self.compactions = conversation.format, conversation.count
+        self._newest = Newest(self._host[-1] if self._host else None)
+        self._set_prefix(raw[:lead], system)
+
+    def _cover(self, covered: int, left: Sequence[Raw], later: Sequence[Raw]) -> None:
+        before = self._sent.raw[: self._place(covered)]
+        pairs = zip(reversed(left), reversed(before), strict=False)
+        self._verbatim = next((place for place, (one, other) in enumerate(pairs) if one is not other), len(left))
+        self._covered, self._kept = covered, len(left)
         self._sent.clear()
-        self._sent.extend((*result.messages[lead:], *later))
-        self._set_prefix(result.messages[:lead], result.system)
+        self._sent.extend((*left, *later))
+
+    def _place(self, host: int) -> int:
+        """The place among the sent messages of one that the host has at ``host``, behind what is covered."""
+        return self._kept + host - self._covered
+
+    def _begin_with(self, lead: Sequence[Any], system: Any, noted: Noted) -> None:
+        self._lead, self._system = list(lead), system
+        self._set_prefix(*noted(self._format, list(plain(lead)), system))
+
+    def _set_prefix(self, lead: Sequence[Raw], system: Any) -> None:
+        self._sent_lead, self._sent_system = list(lead), system
+        self._prefix.clear()
+        if system is not None:
+            self._prefix.add({"role": "system", "content": system}, parsed_system(self._format, system))
+        self._prefix.extend(lead)
 
     def _weigh_tools(self) -> None:
         self._tools_weight = 0 if self._additive is None else self._additive.weigh_tools(self._tools)
@@ -157,129 +284,3 @@ class Ledger:
             return self._counter.request([message for part in parts for message in part.messages], self._tools)
         weight = sum(part.weight for part in parts) + self._tools_weight
         return self._additive.tokens_of(weight, sum(len(part.raw) for part in parts))
-
-    def _unchanged(self, messages: Sequence[Any], lead: int) -> int | None:
-        """How many of the host's messages are still there; None where it is another conversation."""
-        host = self._host or []
-        if _extends(messages, lead, host):
-            return len(host)
-        if self._covered and _extends(messages, lead, self._sent.raw):
-            return self._handed_back()
-        same = _common(messages, lead, host)
-        if same == len(host) or (same and same >= self._covered):
-            return same
-        if self._covered and (same := _common(messages, lead, self._sent.raw)) >= self._kept:
-            self._handed_back()
-            return same
-        return None
-
-    def _handed_back(self) -> int:
-        """The host goes on with what it was handed: from now on that is its list."""
-        self._host, self._covered, self._kept = list(self._sent.raw), 0, 0
-        return len(self._host)
-
-    def _place(self, host: int) -> int:
-        """The place among the sent messages of one that the host has at ``host``, behind what is covered."""
-        return self._kept + host - self._covered
-
-    def _start(self, messages: Sequence[Any], lead: int, system: Any, state: CompactionState) -> None:
-        raw = list(_plain(messages))
-        conversation = read_conversation(raw, system, (), state, self._formats)
-        self._prefix, self._sent = (
-            Tally(conversation.format, self._counter, wants_body=self._wants_body) for _ in range(2)
-        )
-        apart = system is not None
-        for message, item in zip(conversation.given[apart + lead :], raw[lead:], strict=True):
-            self._sent.add(item, message)
-        self._host, self._covered, self._kept = list(messages[lead:]), 0, 0
-        self._lead, self._system = list(messages[:lead]), system
-        self._format, self.compactions = conversation.format, conversation.count
-        self._newest = _Newest(self._host[-1] if self._host else None)
-        self._set_prefix(raw[:lead], system)
-
-    def _follow(self, messages: Sequence[Any], lead: int, same: int) -> None:
-        assert self._host is not None
-        if same and messages[lead + same - 1] is self._newest.message and not self._newest.changed():
-            start = same
-        else:
-            start = max(same - 1, self._covered)
-        new = list(_plain(messages[lead + start :]))
-        misfit = self._format.misfit(new)
-        if misfit is not None:
-            raise InputError(f"these are no messages of format {self._format.name!r}: {misfit} (counted from {start})")
-        if start < len(self._host):
-            self._sent.truncate(self._place(start))
-        self._sent.extend(new)
-        self._host[start:] = messages[lead + start :]
-        self._newest = _Newest(self._host[-1] if self._host else None)
-
-    def _begin_with(self, lead: Sequence[Any], system: Any, noted: Noted) -> None:
-        self._lead, self._system = list(lead), system
-        self._set_prefix(*noted(self._format, list(_plain(lead)), system))
-
-    def _set_prefix(self, lead: Sequence[Raw], system: Any) -> None:
-        self._sent_lead, self._sent_system = list(lead), system
-        self._prefix.clear()
-        if system is not None:
-            self._prefix.add({"role": "system", "content": system}, parsed_system(self._format, system))
-        self._prefix.extend(lead)
-
-
-class _Newest:
-    """The newest message as it was: whether a host has written to it since, a list in it included."""
-
-    def __init__(self, message: Any) -> None:
-        self.message = message
-        self._was = self._now()
-
-    def changed(self) -> bool:
-        """Whether it has other values, or more or fewer in a list. Never sure of an object of a client."""
-        now = self._now()
-        return now is None or self._was is None or len(now) != len(self._was) or not all(map(_same, now, self._was))
-
-    def _now(self) -> list[Any] | None:
-        if not isinstance(self.message, Mapping):
-            return None
-        return [(value, len(value)) if isinstance(value, list) else (value, 0) for value in self.message.values()]
-
-
-def _same(now: tuple[Any, int], was: tuple[Any, int]) -> bool:
-    return now[0] is was[0] and now[1] == was[1]
-
-
-def _lead_length(messages: Sequence[Any]) -> int:
-    count = 0
-    for message in messages:
-        plain = _plain_one(message)
-        if not isinstance(plain, Mapping) or plain.get("role") not in SYSTEM_ROLES:
-            break
-        count += 1
-    return count
-
-
-def _extends(messages: Sequence[Any], offset: int, known: Sequence[Any]) -> bool:
-    """Whether ``messages`` from ``offset`` on begins with the very objects of ``known``, by a few of them."""
-    count = len(known)
-    if len(messages) - offset < count:
-        return False
-    places = (*range(0, count, max(count // _PROBES, 1)), count - 1) if count else ()
-    return all(messages[offset + place] is known[place] for place in places)
-
-
-def _common(messages: Sequence[Any], offset: int, known: Sequence[Any]) -> int:
-    """How many messages at the start are equal."""
-    pairs = zip(range(offset, len(messages)), known, strict=False)
-    return next(
-        (place - offset for place, item in pairs if messages[place] != item), min(len(messages) - offset, len(known))
-    )
-
-
-def _plain(messages: Iterable[Any]) -> Iterator[Raw]:
-    return map(_plain_one, messages)
-
-
-def _plain_one(message: Any) -> Any:
-    """The dictionary of a message that a client returned as an object of its own."""
-    if isinstance(message, Mapping) or not hasattr(message, "model_dump"):
-        return message
-    return message.model_dump(exclude_none=True)

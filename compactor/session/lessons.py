@@ -10,6 +10,9 @@ from compactor.session.provider_errors import ProviderError
 from compactor.state import CompactionState, Learned
 from compactor.tokens.usage import RATIO_RANGE, ratio_of
 
+_SMALLEST_WINDOW = 256
+"""Tokens: no model has less, and a smaller number in a refusal is something else."""
+
 
 def after_report(
     state: CompactionState, model: str | None, reported: int, counted: int, min_gain: float
@@ -22,13 +25,15 @@ def after_report(
     ratio = ratio_of(reported, counted)
     if ratio is not None:
         state = _taught(state, model, replace(state.about(model), ratio=ratio))
-    return _judged(state, reported, counted, min_gain)
+    return _judged(state, model, reported, counted, min_gain)
 
 
-def _judged(state: CompactionState, reported: int, counted: int, min_gain: float) -> CompactionState:
+def _judged(state: CompactionState, model: str | None, reported: int, counted: int, min_gain: float) -> CompactionState:
     last = state.unjudged
     if last is None or counted == 0:
         return state
+    if last.model != (model or ""):  # another model's tokens are no measure
+        return replace(state, unjudged=None)
     scale = reported / counted
     before = last.tokens if last.measured else last.tokens * scale
     after = reported - max(counted - state.tokens, 0) * scale
@@ -43,7 +48,7 @@ def after_refusal(
     ``window`` is the one that applied when the request was sent.
     """
     known = state.about(model)
-    limit = error.limit or 0
+    limit = _stated(error) or 0
     least = error.prompt_tokens or (limit + 1 if 0 < limit <= window else 0)
     if error.kind == "payload_too_large" or not counted or counted * known.ratio >= least:
         return state
@@ -67,8 +72,9 @@ def windows_to_try(policy: Policy, limits: Limits, trigger: Trigger, error: Prov
         return (min(trigger.window.at_most, now),)
     if trigger.window == "keep":
         return (now,)
-    if error.limit is not None:
-        return (min(error.limit, now),)
+    stated = _stated(error)
+    if stated is not None:
+        return (min(stated, now),)
     lower = next((tier for tier in policy.window.probe_tiers if fixed < tier < now), None)
     return (now,) if lower is None else (lower, now)
 
@@ -78,6 +84,11 @@ def is_for_the_answer(error: ProviderError, limits: Limits) -> bool:
     if error.prompt_tokens is None or not error.output_tokens or error.limit is None:
         return False
     return error.prompt_tokens <= min(limits.threshold, error.limit // 2)
+
+
+def _stated(error: ProviderError) -> int | None:
+    """The limit that a refusal states, if it can be one."""
+    return error.limit if error.limit is not None and error.limit >= _SMALLEST_WINDOW else None
 
 
 def _taught(state: CompactionState, model: str | None, learned: Learned) -> CompactionState:

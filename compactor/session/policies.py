@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from compactor.engine import Compactor
+from compactor.errors import CompactorError
 from compactor.session.policy_files import PolicyFiles
 from compactor.session.provider_errors import ErrorTable, error_table
 
@@ -21,9 +22,15 @@ class Policies:
         self._begin(make(model), model)
 
     def for_model(self, model: str | None) -> Compactor:
-        """The compactor for a model."""
+        """The compactor for a model.
+
+        While the policy's file has mistakes, one that was made before for another model lends its policy.
+        """
         if model not in self._made:
-            self._made[model] = self._make(model)
+            try:
+                self._made[model] = self._make(model)
+            except CompactorError:
+                self._made[model] = self._newest.for_model(model)
         return self._made[model]
 
     def refresh(self, model: str | None) -> str | None:
@@ -38,5 +45,6 @@ class Policies:
 
     def _begin(self, compactor: Compactor, model: str | None) -> None:
         self._made = {model: compactor}
+        self._newest = compactor
         self._files = PolicyFiles(compactor.prepared.files)
         self.errors = error_table(compactor.policy.errors)

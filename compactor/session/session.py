@@ -2,10 +2,12 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from compactor.engine import Compactor
+from compactor.errors import StoreError
 from compactor.extension.functions import Function
 from compactor.extension.protocols import Summarizer
 from compactor.messages.message import Raw
@@ -13,14 +15,22 @@ from compactor.planning.trigger import Decision
 from compactor.policy.overrides import Override
 from compactor.prepared import PolicySource
 from compactor.result import CompactionResult
+from compactor.session.archive import Archive
 from compactor.session.events import Events, Listener
 from compactor.session.guard import AsyncModel, Model, Performer, guarded
 from compactor.session.keeper import Keeper
+from compactor.session.memory import MemoryStore
 from compactor.session.outgoing import Outgoing
 from compactor.session.policies import Policies
+from compactor.session.recall import RecallTool
 from compactor.session.standing import HostRequest
+from compactor.session.store.protocol import Keeping
+from compactor.session.store.records import Hit, View
 from compactor.state import CompactionState
 from compactor.steps import drive, drive_async
+
+if TYPE_CHECKING:
+    from compactor.session.store.store import Store
 
 
 class Session:
@@ -52,6 +62,10 @@ class Session:
         clock: Callable[[], float] = time.time,
         host_state: Mapping[str, Any] = MappingProxyType({}),
         state: CompactionState | None = None,
+        store: "Store | str | Path | None" = None,
+        session_id: str | None = None,
+        title: str | None = None,
+        source: str = "cli",
         on_event: Listener | None = None,
         complete: Model | None = None,
         acomplete: AsyncModel | None = None,
@@ -63,7 +77,12 @@ class Session:
         ``completion`` and ``acompletion``: functions of the same shape, such as a client's own
         ``client.chat.completions.create``.
 
-        Raises ``PolicyError`` with every mistake in the policy.
+        ``store`` keeps everything that is said and what compactions leave of it: a ``Store``, a file, or a database's
+        URL; without one the policy's ``session.store``, else memory. ``session_id`` goes on with a session that it
+        keeps: with ``messages``, or with the full list. ``title`` and ``source`` (the platform) are those of a new one.
+
+        Raises ``PolicyError`` with every mistake in the policy, ``StoreError`` for a store or a session that is not
+        there.
         """
 
         def make(name: str | None) -> Compactor:
@@ -78,13 +97,25 @@ class Session:
             )
 
         self._model = model
-        self._keeper = Keeper(Policies(make, model), model, state or CompactionState(), Events(on_event))
+        policies = Policies(make, model)
+        kept_in = _opened(store if store is not None else policies.for_model(model).policy.session.store, clock)
+        archive = Archive(kept_in, title=title, source=source)
+        self._keeper = Keeper(policies, model, state or CompactionState(), Events(on_event), archive)
+        if session_id is not None:
+            self._keeper.resume(_stored(kept_in, session_id))
         self._performer = Performer(self._keeper, complete, acomplete)
 
     @property
     def state(self) -> CompactionState:
         """What is to be kept of the conversation beside its messages, for a session that goes on with it."""
         return self._keeper.state
+
+    @property
+    def id(self) -> str | None:
+        """The id of the session as its store knows it; another one after a compaction that rotates. None before the
+        first message."""
+        record = self._keeper.archive.session
+        return None if record is None else record.id
 
     @property
     def messages(self) -> Sequence[Raw]:
@@ -173,6 +204,35 @@ class Session:
         """As ``completion``, for litellm's ``acompletion``."""
         return await drive_async(guarded(self._keeper, self._call(call)), self._performer.soon)
 
+    def save(self, messages: Sequence[Any], *, system: Any = None) -> None:
+        """Keeps what is new in the messages, without a check: the model's last answer, before the program ends."""
+        self._keeper.save(self._request(messages, system, (), None))
+
+    def undo(self) -> bool:
+        """Undoes the newest compaction; False where there is none. ``messages`` is what applies then.
+
+        Everything that was said since stays; what had been folded is back, byte for byte.
+        """
+        return self._keeper.undo()
+
+    def rewind(self, message_id: int) -> None:
+        """Takes back what was said after a message, across any number of compactions; ids are those of ``search``.
+
+        ``messages`` is what applies then. Raises ``StoreError`` for a message that this conversation does not have.
+        """
+        self._keeper.rewind(message_id)
+
+    def search(
+        self, query: str, *, within: Literal["session", "lineage", "all"] = "lineage", limit: int = 20
+    ) -> list[Hit]:
+        """What was said with all these words, best first, however long ago and whatever was compacted since."""
+        return self._keeper.archive.search(query, within=within, limit=limit)
+
+    def recall_tool(self) -> RecallTool:
+        """A tool by which the agent finds again what was said before; summaries say from now on that it is there."""
+        self._keeper.offer_recall()
+        return RecallTool(self._keeper.archive)
+
     def wait(self, timeout: float | None = None) -> bool:
         """Waits for a compaction in the background, at most ``timeout`` seconds; whether it is done by then."""
         background = self._keeper.background
@@ -181,9 +241,25 @@ class Session:
         return background is None or background.done
 
     def _request(self, messages: Sequence[Any], system: Any, tools: Sequence[Raw], model: str | None) -> HostRequest:
-        return HostRequest(messages, system, tools, model if model is not None else self._model)
+        return HostRequest(messages, system, tools or (), model if model is not None else self._model)
 
     def _call(self, call: Mapping[str, Any]) -> Mapping[str, Any]:
         if "messages" not in call:
             raise TypeError("completion() needs the keyword argument 'messages'")
         return call if self._model is None or call.get("model") is not None else {**call, "model": self._model}
+
+
+def _opened(store: "Store | str | Path | None", clock: Callable[[], float]) -> Keeping:
+    if store is None:
+        return MemoryStore(clock)
+    from compactor.session.store.store import Store  # SQLAlchemy costs time to import
+
+    if isinstance(store, Store):
+        return store
+    return Store(None if store == "default" else store, clock=clock)
+
+
+def _stored(store: Keeping, session_id: str) -> View:
+    if isinstance(store, MemoryStore):
+        raise StoreError(f"there is no session {session_id!r}: no store was named (store=..., or session.store)")
+    return store.view(store.session(session_id).conversation_id)

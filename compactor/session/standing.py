@@ -14,10 +14,14 @@ from compactor.messages.message import RESULT_ROLES, Raw
 from compactor.planning.trigger import Decision, Numbers, decide, trigger_variables, wants_body
 from compactor.policy.triggers import Moment
 from compactor.prepared import PreparedPolicy
+from compactor.session.archive import Archive
+from compactor.session.changes import Change
 from compactor.session.events import EventKind, Events
-from compactor.session.ledger import Change, Ledger
+from compactor.session.hostlist import plain
+from compactor.session.ledger import Ledger
 from compactor.session.policies import Policies
 from compactor.session.provider_errors import ProviderError
+from compactor.session.store.records import View
 from compactor.state import CompactionState
 
 _CURED_BY_LESS = frozenset(("context_overflow", "payload_too_large", "long_context_tier"))
@@ -50,12 +54,15 @@ class Standing:
     provider reported), ``model``.
     """
 
-    def __init__(self, policies: Policies, model: str | None, state: CompactionState, events: Events) -> None:
+    def __init__(
+        self, policies: Policies, model: str | None, state: CompactionState, events: Events, archive: Archive
+    ) -> None:
         self.state = state
         self.sent: Sent | None = None
         self.measured: Sent | None = None
         self.model = model
         self.policies = policies
+        self.archive = archive
         self._events = events
         ready = self.compactor.prepared
         self.ledger = Ledger(ready.formats, ready.counter, wants_body=wants_body(ready.rules))
@@ -75,23 +82,36 @@ class Standing:
         """Which call comes next: the first one of a turn, or one that sends tool results."""
         return "tool_results" if self.ledger.newest_role in RESULT_ROLES else "turn_start"
 
-    def look_at(self, request: HostRequest) -> Change:
-        """Takes note of what the host is about to send, and of an edited policy. Raises ``InputError``."""
+    def look_at(self, request: HostRequest, *, thorough: bool = True) -> Change:
+        """Takes note of what the host is about to send, and of an edited policy. Raises ``InputError``.
+
+        Where it is not ``thorough``, a message that was replaced within a long list may go unnoticed.
+        """
         edited = self._refresh(request.model)
         if edited or request.model != self.model:
             self.model = request.model
             self.recount()
-        return self.follow(request)
+        return self.follow(request, thorough=thorough)
 
-    def follow(self, request: HostRequest) -> Change:
+    def follow(self, request: HostRequest, *, thorough: bool = True) -> Change:
         """Takes note of the host's messages. What was known of others is forgotten. Raises ``InputError``."""
-        change = self.ledger.update(request.messages, request.system, request.tools, self.state, self._noted)
+        update = self.ledger.update(
+            request.messages, request.system, request.tools, self.state, self.noted, thorough=thorough
+        )
+        self.archive.follow(update, self.ledger, model=self.model, policy=self.compactor.policy.name)
+        change = update.change
         if change in (Change.REWOUND, Change.NEW):
             self.forget_sent()
             self.state = replace(self.state, strikes=0, unjudged=None)
         if change is Change.NEW:
             self.state = CompactionState(cooldowns=self.state.cooldowns, learned=self.state.learned)
         return change
+
+    def resume(self, view: View) -> None:
+        """Goes on with a kept conversation as it is now."""
+        self.archive.resume(view, self.ledger)
+        self.state = replace(view.state, learned={**view.state.learned, **self.state.learned})
+        self.forget_sent()
 
     def forget_sent(self) -> None:
         """What was sent before is no measure of what will be sent."""
@@ -123,11 +143,11 @@ class Standing:
             body=size.body,
         )
 
-    def decided(self, at: Moment, *, background: bool) -> Decision:
+    def decided(self, at: Moment, *, background: bool, without: frozenset[str] = frozenset()) -> Decision:
         """What the policy's rules say, those for the background only where there is room for one."""
-        return decided(self.ready, self.numbers(), self.state, at, background=background)
+        return decided(self.ready, self.numbers(), self.state, at, background=background, without=without)
 
-    def decided_on(self, refusal: ProviderError, attempt: int) -> Decision:
+    def decided_on(self, refusal: ProviderError, attempt: int, *, without: frozenset[str] = frozenset()) -> Decision:
         """What the policy's rules say of a provider's refusal."""
         ready = self.ready
         variables: Mapping[str, int] = {
@@ -137,7 +157,14 @@ class Standing:
         }
         if refusal.kind not in _CURED_BY_LESS:
             return Decision(False, None, f"a smaller request does not help against {refusal.kind}", variables)
-        return decide(ready.policy, ready.rules, variables, at="error", error=refusal.kind)
+        return decide(ready.policy, ready.rules, variables, at="error", error=refusal.kind, without=without)
+
+    def check_apart(self, request: HostRequest) -> Decision:
+        """Whether a compaction of messages would be due that are not those of this conversation."""
+        compactor = self.policies.for_model(request.model)
+        state = CompactionState(learned=self.state.learned)
+        messages = list(plain(request.messages))
+        return compactor.check(messages, system=request.system, tools=request.tools, state=state)
 
     def _refresh(self, model: str | None) -> bool:
         try:
@@ -152,7 +179,7 @@ class Standing:
         self._events.tell(EventKind.POLICY_CHANGED, f"the policy {edited!r} was edited; it applies from now on")
         return True
 
-    def _noted(self, format_: Format, lead: Sequence[Raw], system: Any) -> tuple[Sequence[Raw], Any]:
+    def noted(self, format_: Format, lead: Sequence[Raw], system: Any) -> tuple[Sequence[Raw], Any]:
         """A new system prompt with the note of the compactions that there were."""
         ready = self.ready
         if not max(self.state.count, self.ledger.compactions):

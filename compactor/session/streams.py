@@ -1,5 +1,6 @@
 """Streams of a guarded call: the chunks pass through as they come, and the usage is noted."""
 
+import inspect
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any, Self
 
@@ -22,6 +23,8 @@ class _Watched:
         self._first: list[Any] = []
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # a copy asks for these before there is a stream
+            raise AttributeError(name)
         return getattr(self._stream, name)
 
     def _is_for_host(self, chunk: Any) -> bool:
@@ -54,6 +57,7 @@ class Stream(_Watched):
 
     def close(self) -> None:
         """Closes the client's stream."""
+        self._first.clear()
         close = getattr(self._stream, "close", None)
         if close is not None:
             close()
@@ -86,9 +90,11 @@ class AsyncStream(_Watched):
 
     async def close(self) -> None:
         """Closes the client's stream."""
+        self._first.clear()
         close = getattr(self._stream, "aclose", None) or getattr(self._stream, "close", None)
-        if close is not None:
-            await close()
+        closing = None if close is None else close()
+        if inspect.isawaitable(closing):
+            await closing
 
     async def __aenter__(self) -> Self:
         return self
@@ -103,4 +109,7 @@ def usage_of(response: Any) -> Any:
 
 
 def _part(value: Any, name: str) -> Any:
-    return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+    try:
+        return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+    except Exception:  # an attribute of a client's own: the answer must not be lost for it
+        return None

@@ -16,6 +16,9 @@ _SPLIT = (
 RATIO_RANGE = (0.25, 4.0)
 """Counters are off by no more: a larger difference is something that was not counted, and not a matter of scale."""
 
+_MOST = 10**9
+"""Tokens: no request has as many."""
+
 SMALLEST_MEASURED = 200
 """Counted tokens below which a report says more about the provider's framing than about its tokenizer."""
 
@@ -45,9 +48,18 @@ def read_usage(value: Any) -> Usage | None:
     return Usage(whole) if whole > 0 else None
 
 
+def says_something(reported: int, counted: int) -> bool:
+    """Whether a figure can be the size of a request that the counter puts at ``counted``.
+
+    A far smaller one is what a server has read anew, the part that it had cached left out. A far larger one may well
+    be right: not everything that a provider counts is seen from here.
+    """
+    return reported >= counted * RATIO_RANGE[0]
+
+
 def _number(value: Any, name: str) -> int:
     found = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
-    return found if isinstance(found, int) and not isinstance(found, bool) and found > 0 else 0
+    return found if isinstance(found, int) and not isinstance(found, bool) and 0 < found < _MOST else 0
 
 
 def ratio_of(reported: int, counted: int) -> float | None:

@@ -101,7 +101,7 @@ def test_what_lifts_the_stop(change: str) -> None:
     elif change == "rewound":
         del host[-1]
         host.append(user("Something else."))
-        watched.session.check(host)
+        watched.session.before_call(host)
         assert watched.session.state.strikes == 0
     else:
         assert not watched.session.check(host, model="gpt-4o").variables["reported_tokens"]

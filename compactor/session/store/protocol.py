@@ -1,0 +1,57 @@
+"""What a session asks of whatever keeps its conversation: a database, or nothing but memory."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from compactor.extension.protocols import Format
+from compactor.messages.message import Raw
+from compactor.session.store.records import Claim, Commit, Hit, MessageRecord, SessionRecord, View
+
+
+class Keeping(Protocol):
+    """See ``Store``, whose methods these are."""
+
+    def begin(
+        self,
+        *,
+        lead: Sequence[Raw] = (),
+        system: Any = None,
+        title: str | None = None,
+        source: str = "cli",
+        model: str | None = None,
+        policy: str | None = None,
+    ) -> SessionRecord: ...
+
+    def append(
+        self, conversation: str, messages: Sequence[Raw], format_: Format | None = None
+    ) -> list[tuple[int, int]]: ...
+
+    def keep_lead(self, conversation: str, lead: Sequence[Raw], system: Any) -> None: ...
+
+    def take_back(self, conversation: str, position: int) -> int: ...
+
+    def shorten(self, conversation: str, dropped: int, covered: int | None) -> None: ...
+
+    def rewind(self, conversation: str, message_id: int) -> View: ...
+
+    def claim(self, conversation: str) -> Claim | None: ...
+
+    def renew(self, claimed: Claim) -> bool: ...
+
+    def release(self, claimed: Claim) -> None: ...
+
+    def commit(self, claimed: Claim, made: Commit) -> bool: ...
+
+    def undo(self, conversation: str) -> View | None: ...
+
+    def session(self, name: str) -> SessionRecord: ...
+
+    def view(self, conversation: str) -> View: ...
+
+    def everything(self, conversation: str) -> tuple[Sequence[Raw], Any, list[MessageRecord]]: ...
+
+    def message(self, message_id: int, conversation: str | None = None) -> MessageRecord: ...
+
+    def search(
+        self, query: str, *, session: str | None = None, conversation: str | None = None, limit: int = 20
+    ) -> list[Hit]: ...

@@ -1,0 +1,49 @@
+"""Between rows and records, and messages as JSON that keeps what it was given."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import RowMapping
+
+from compactor.extension.protocols import Format
+from compactor.messages.formats.document import dump_json, read_json
+from compactor.messages.message import Raw
+from compactor.session.store.records import MessageRecord, SessionRecord
+from compactor.session.store.texts import searchable
+from compactor.state import CompactionState
+
+
+def as_json(value: Any) -> str:
+    """A value as JSON text, its keys in their order."""
+    return dump_json(value)
+
+
+def from_json(text: str | None) -> Any:
+    """The inverse of ``as_json``; None for nothing."""
+    return None if text is None else read_json(text)
+
+
+def state_json(state: CompactionState) -> str:
+    return as_json(state.to_dict())
+
+
+def state_from(text: str) -> CompactionState:
+    return CompactionState.from_dict(from_json(text))
+
+
+def message_values(raw: Raw, format_: Format) -> dict[str, Any]:
+    """The columns of a message that do not depend on where it stands."""
+    role, text = searchable(raw, format_)
+    return {"role": role, "raw": as_json(raw), "text": text}
+
+
+def session_record(row: RowMapping) -> SessionRecord:
+    names = SessionRecord.__dataclass_fields__
+    return SessionRecord(**{name: value for name, value in row.items() if name in names})
+
+
+def message_records(rows: Sequence[RowMapping]) -> list[MessageRecord]:
+    return [
+        MessageRecord(row["id"], row["position"], row["session_id"], from_json(row["raw"]), row["said_at"])
+        for row in rows
+    ]
