@@ -65,7 +65,7 @@ _SAMPLES: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class PreparedPolicy:
-    """A policy at work for one model. ``warnings`` are for people, said with every result.
+    """A policy at work for one model.
 
     ``ratio`` is what the counter's figures were scaled by (see ``learned``); ``prune_only``: no summary is to be made.
     """
@@ -81,7 +81,6 @@ class PreparedPolicy:
     templates: Templates
     redactors: tuple[Redactor, ...]
     hooks: Mapping[str, tuple[Hook, ...]]
-    warnings: tuple[str, ...]
     ratio: float = 1.0
     prune_only: bool = False
 
@@ -95,6 +94,11 @@ class PreparedPolicy:
         named = (getattr(getattr(self.policy, part), key) for part, key in _TEMPLATE_KEYS)
         templates = (self.templates.find(name).own for name in named)
         return (*self.loaded.files, *(file for file in templates if file is not None))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a person should know of the policy for this model."""
+        return tuple(_warnings(self.policy, self.model, self.limits))
 
     def for_model(self, model: str | None) -> "PreparedPolicy":
         """The same policy for another model: its window. What ``models:`` says of it is not looked at."""
@@ -178,7 +182,6 @@ def prepare(
         templates=templates_of(None),
         redactors=(PatternRedactor((*shipped_patterns(), *own_patterns)), *host.redactors(policy)),
         hooks={name: host.hooks(name) for name in LIFE_CYCLE},
-        warnings=tuple(_warnings(policy, model, limits)),
     )
 
 
@@ -242,7 +245,7 @@ def _warnings(policy: Policy, model: str | None, limits: Limits) -> Iterator[str
     if limits.target is not None and limits.target >= limits.threshold:
         yield (
             f"the target ({limits.target:,} tokens) is not below the threshold ({limits.threshold:,}): "
-            "what was compacted is due again at once"
+            "what was compacted may be due again at once"
         )
     if not policy.boundaries.anchors:
         yield "the policy has no anchors: the newest user message may be folded into the summary"

@@ -73,13 +73,13 @@ class Trigger(PolicyModel):
     @model_validator(mode="after")
     def _fits_the_moment(self) -> Self:
         at_error = self.at == "error"
+        elsewhere = [name for name, given in (("error", self.error), ("window", self.window != "keep")) if given]
+        if elsewhere and not at_error:
+            raise mistake("only a rule at 'error' has this key", at=tuple((name,) for name in elsewhere))
         if at_error and self.error is None:
             raise mistake("a rule at 'error' needs the kind of 'error'", "such as error: context_overflow")
         if self.when is None and self.at in AUTOMATIC:
             raise mistake("the key 'when' is missing", "such as when: tokens >= threshold_tokens")
-        elsewhere = [name for name, given in (("error", self.error), ("window", self.window != "keep")) if given]
-        if elsewhere and not at_error:
-            raise mistake("only a rule at 'error' has this key", at=tuple((name,) for name in elsewhere))
         if self.background and self.at not in AUTOMATIC:
             raise mistake(f"nothing can go on in the background at '{self.at}'", at=(("background",),))
         if self.prune_only and self.background:

@@ -88,6 +88,7 @@ class Events:
     def __init__(self, listener: Listener | None = None) -> None:
         self._listener = listener
         self._said: set[tuple[EventKind, str]] = set()
+        self._warned: set[str] = set()
 
     def tell(self, kind: EventKind, message: str, result: CompactionResult | None = None) -> None:
         """Tells of one event. What the listener raises is logged and goes no further."""
@@ -121,4 +122,6 @@ class Events:
             message = f"context not compacted ({kind.replace('_', ' ')}): {result.reason}"
         self.tell(kind, message, result)
         for warning in report.warnings if result.changed else ():
-            _log.warning("%s", warning)
+            if warning not in self._warned:
+                self._warned.add(warning)
+                _log.warning("%s", warning)

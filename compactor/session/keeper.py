@@ -213,8 +213,12 @@ class Keeper:
         now = limits.window.tokens
         standing.state = after_refusal(self.state, model, refusal, standing.ledger.size.tokens, now)
         known = self.state
-        policy, fixed = standing.compactor.policy, standing.ready.scaled(standing.ledger.fixed_tokens)
-        for window in windows_to_try(policy, limits, decision.by.trigger, refusal, fixed):
+        policy, ready, ledger = standing.compactor.policy, standing.ready, standing.ledger
+        fixed, refused = ready.scaled(ledger.fixed_tokens), ready.scaled(ledger.size.tokens)
+        hopeless = False
+        for window in windows_to_try(policy, limits, decision.by.trigger, refusal, fixed=fixed, refused=refused):
+            if hopeless and window < now:
+                continue
             standing.state = known if window == now else with_window(known, model, window)
             made = False
             try:
@@ -223,8 +227,9 @@ class Keeper:
             finally:
                 if not made and refusal.limit is None:  # a guess that led to nothing is not learnt
                     standing.state = replace(standing.state, learned=known.learned)
-            if result.outcome is not Outcome.CANNOT_FIT:
+            if result.outcome not in _HOPELESS:
                 break
+            hopeless = result.outcome is Outcome.CANNOT_FIT  # under a still smaller one it fits even less
         return result
 
     def _look_at(self, request: HostRequest, *, thorough: bool = True) -> None:

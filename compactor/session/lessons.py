@@ -10,6 +10,9 @@ from compactor.session.provider_errors import ProviderError
 from compactor.state import CompactionState, Learned
 from compactor.tokens.usage import RATIO_RANGE, ratio_of
 
+_MISCOUNT = 2
+"""A count may be too low by so much: a window beyond that would have held the request that was refused."""
+
 _SMALLEST_WINDOW = 256
 """Tokens: no model has less, and a smaller number in a refusal is something else."""
 
@@ -61,11 +64,15 @@ def with_window(state: CompactionState, model: str | None, tokens: int) -> Compa
     return _taught(state, model, replace(state.about(model), window=tokens))
 
 
-def windows_to_try(policy: Policy, limits: Limits, trigger: Trigger, error: ProviderError, fixed: int) -> Sequence[int]:
+def windows_to_try(
+    policy: Policy, limits: Limits, trigger: Trigger, error: ProviderError, *, fixed: int, refused: int
+) -> Sequence[int]:
     """The windows under which to compact after a refusal, best first, in tokens.
 
-    ``fixed`` is what cannot be made smaller: no window is tried that does not hold it. A window that is merely guessed
-    is followed by the present one: the guess may be too low for what has to stay.
+    ``refused`` is the size of the request as it was counted, ``fixed`` the part of it that cannot be made smaller: no
+    window is tried that does not hold that. Where nothing is stated, windows are guessed: the next tier below the
+    present one and, for where nothing can be gained under it, those further down that would not have held the request
+    by far. The present window is the last: a guess may be too low for what has to stay.
     """
     now = limits.window.tokens
     if isinstance(trigger.window, WindowLimit):
@@ -75,8 +82,9 @@ def windows_to_try(policy: Policy, limits: Limits, trigger: Trigger, error: Prov
     stated = _stated(error)
     if stated is not None:
         return (min(stated, now),)
-    lower = next((tier for tier in policy.window.probe_tiers if fixed < tier < now), None)
-    return (now,) if lower is None else (lower, now)
+    lower = [tier for tier in policy.window.probe_tiers if fixed < tier < now]
+    likely = [tier for tier in lower[1:] if tier <= _MISCOUNT * refused]
+    return (*lower[:1], *likely, now)
 
 
 def is_for_the_answer(error: ProviderError, limits: Limits) -> bool:

@@ -46,7 +46,9 @@ def compacted(path: Path, policy: str, **overrides: Any) -> tuple[list[rules.Raw
         return messages, done
     rules.assert_laws(messages, result)
     assert done.report.tokens_after <= compactor.limits.usable
-    assert done.report.tokens_after <= done.report.tokens_before * (1 - compactor.policy.min_gain)
+    if done.report.tokens_before <= compactor.limits.usable:  # else any gain is enough that makes it fit
+        assert done.report.tokens_after <= done.report.tokens_before * (1 - compactor.policy.min_gain)
+    assert done.report.tokens_after < done.report.tokens_before
     assert done.report.attempts == () or done.report.summarizer == "extractive" or done.report.folded < 10
     json.dumps(result).encode("utf-8")
     return messages, done

@@ -68,7 +68,9 @@ def test_every_result_obeys_the_laws(shape: Any, policy: dict[str, Any], reply: 
     json.dumps(result)
     report = done.report
     assert report.tokens_after <= compactor.limits.usable
-    assert report.tokens_after <= report.tokens_before * (1 - compactor.policy.min_gain)
+    if report.tokens_before <= compactor.limits.usable:  # else any gain is enough that makes it fit
+        assert report.tokens_after <= report.tokens_before * (1 - compactor.policy.min_gain)
+    assert report.tokens_after < report.tokens_before
     for text in NEVER_STORED:
         assert text not in str(result)
         assert text not in str(done.state.summary)

@@ -125,6 +125,18 @@ def test_a_smaller_window_is_learnt_only_where_a_compaction_was_made_for_it(repl
     assert guard.state.about("m").window is None
 
 
+def test_a_refusal_without_a_number_goes_on_to_a_window_that_helps() -> None:
+    scripted = ScriptedSummarizer([GOOD])
+    guard = Session("default", model="m", overrides={"counter": "estimate"}, summarizer=scripted, environ={})
+    host = dialogue(24)
+    assert guard.before_call(host).decision.variables["context_length"] == 128_000
+    smaller = guard.on_error(Overflow("Your input exceeds the context window of this model."))
+    assert smaller.result is not None
+    assert smaller.result.changed
+    assert guard.state.about("m").window == 8_000
+    assert not any("not known" in warning for warning in smaller.result.report.warnings)
+
+
 def test_a_number_that_no_window_can_be_is_not_learnt() -> None:
     host, guard = dialogue(60, 3_000), session(128_000, threshold=0.9)
     guard.before_call(host)
