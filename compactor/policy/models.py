@@ -145,6 +145,11 @@ class Session(PolicyModel):
         description="Title of the sessions that follow one with a title: `base` is that of the first, `n` the number.",
     )
 
+    logs: bool = Field(
+        True,
+        description="`true`: what was said in a kept session is also written to `session_<id>.json` when a compaction "
+        "ends it, in the folder `sessions` beside the store.",
+    )
     warn_after: Annotated[int, Field(ge=1)] = Field(
         2, description="From this compaction of a conversation on, each one warns that accuracy may degrade."
     )

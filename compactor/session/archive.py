@@ -61,13 +61,20 @@ class Archive:
 
     def resume(self, view: View, ledger: Ledger) -> None:
         """Goes on with a kept conversation as it is now, and has the ledger do so."""
-        lead, _, said = self.store.everything(view.session.conversation_id)
+        lead, system, said = self.store.everything(view.session.conversation_id)
         self._record, self._version = view.session, view.version
         positions = [message.position for message in said]
         self._foreign = set(positions).difference(self._positions) if self._positions else set()
         self._positions, self._before = list(positions), 0
         covered = sum(message.position < view.covered for message in said)
-        ledger.restore(lead, view.system, [message.raw for message in said], covered=covered, left=view.left)
+        ledger.restore(
+            lead,
+            system,
+            [message.raw for message in said],
+            covered=covered,
+            left=view.left,
+            sent=(view.lead, view.system),
+        )
 
     def follow(self, update: Update, ledger: Ledger, *, model: str | None, policy: str) -> None:
         """Keeps what is new in the host's list."""
@@ -138,7 +145,9 @@ class Archive:
             done.set()
             thread.join()
 
-    def commit(self, claimed: Claim, made: Made, ledger: Ledger, *, title: str | None, rotate: bool) -> bool:
+    def commit(
+        self, claimed: Claim, made: Made, ledger: Ledger, *, title: str | None, rotate: bool, logs: bool
+    ) -> bool:
         """Keeps a compaction, before the ledger takes it over.
 
         False where somebody else has changed the conversation meanwhile; nothing is kept then.
@@ -158,7 +167,9 @@ class Archive:
         if not self.store.commit(claimed, commit):
             return False
         self._version = claimed.version + 1
-        if rotate:
+        if rotate and self._record is not None:
+            if logs:
+                self.store.write_log(self._record.id)
             self._record = self.store.view(claimed.conversation_id).session
         return True
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from compactor.perform import Step, perform, perform_async
-from compactor.session.keeper import Keeper, Wait
+from compactor.session.compacting import Wait
+from compactor.session.keeper import Keeper
 from compactor.session.outgoing import Outgoing
 from compactor.session.standing import HostRequest
 from compactor.session.streams import AsyncStream, Stream, usage_of

@@ -4,20 +4,20 @@ What may ask a summariser is a generator of steps, so that one body serves synch
 """
 
 from collections.abc import Generator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from compactor.compaction import Compaction
 from compactor.contributors import largest
-from compactor.errors import CannotFit, CompactorError, StoreError
+from compactor.errors import CannotFit, StoreError
 from compactor.messages.message import Raw
 from compactor.perform import Step
 from compactor.planning.trigger import Decision
 from compactor.redaction import Redaction
 from compactor.result import CompactionResult, Outcome
-from compactor.session.archive import Archive, Made
+from compactor.session.archive import Archive
 from compactor.session.background import BackgroundCompaction
 from compactor.session.changes import Change
+from compactor.session.compacting import Compacting, Compactions, Wait
 from compactor.session.events import EventKind, Events
 from compactor.session.lessons import after_refusal, after_report, is_for_the_answer, windows_to_try, with_window
 from compactor.session.outgoing import Outgoing
@@ -25,24 +25,14 @@ from compactor.session.policies import Policies
 from compactor.session.provider_errors import ProviderError
 from compactor.session.recall import NAME
 from compactor.session.standing import HostRequest, Sent, Standing
-from compactor.session.store.records import Claim, View
-from compactor.session.telemetry import spanned
+from compactor.session.store.records import View
 from compactor.state import CompactionState
 from compactor.tokens.usage import read_usage, says_something
-
-
-@dataclass(frozen=True, slots=True)
-class Wait:
-    """A step: wait for a compaction in the background."""
-
-    background: BackgroundCompaction
-
 
 _HOPELESS = frozenset((Outcome.CANNOT_FIT, Outcome.NOTHING_TO_GAIN))
 """Outcomes after which another try would come to the same."""
 
 Steps = Generator[Step | Wait, Any, Outgoing]
-Compacting = Generator[Step | Wait, Any, CompactionResult]
 
 
 class Keeper:
@@ -53,9 +43,8 @@ class Keeper:
     ) -> None:
         self._events = events
         self._standing = Standing(policies, model, state, events, archive)
-        self._background: BackgroundCompaction | None = None
+        self._compactions = Compactions(self._standing, events)
         self._attempt = 0
-        self._recall = False
 
     @property
     def archive(self) -> Archive:
@@ -75,39 +64,38 @@ class Keeper:
     @property
     def background(self) -> BackgroundCompaction | None:
         """The compaction that is being made in the background."""
-        return self._background
+        return self._compactions.background
 
     def check(self, request: HostRequest) -> Decision:
         """Whether a compaction is due before this request. Costs what is new in it."""
-        if not self._standing.ledger.goes_on(request.messages):
+        if self._standing.look_at(request, only_grown=True) is None:
             return self._standing.check_apart(request)
-        self._look_at(request, thorough=False)
         return self._decided()
 
     def before_call(self, request: HostRequest) -> Steps:
         """The request as it is to be sent, compacted if that is due. Raises ``CannotFit``."""
         self._attempt = 0
         self._look_at(request)
-        self._use_background()
+        self._compactions.use_background()
         decision = self._decided()
         if decision.due and not decision.background:
-            if self._background is not None:
-                yield Wait(self._background)
-                self._use_background()
+            if self._compactions.background is not None:
+                yield Wait(self._compactions.background)
+                self._compactions.use_background()
             self._standing.recount()  # it is worth a look at every message now: a host may have changed some in place
             decision = self._decided()
         if decision.background:
-            self._begin_in_background(decision)
+            self._compactions.begin_in_background(decision)
         if not decision.due or decision.background:
             return self._outgoing(decision)
-        result = yield from self._compacted(decision)
+        result = yield from self._compactions.compacted(decision)
         tried: frozenset[str] = frozenset()
         while decision.only_prunes and not result.changed:  # a rule that had nothing to prune leaves it to the next
             tried |= {str(decision.rule)}
             decision = self._decided(without=tried)
             if not decision.due or decision.background:
                 break
-            result = yield from self._compacted(decision)
+            result = yield from self._compactions.compacted(decision)
         if result.outcome is not Outcome.BUSY:
             self._standing.follow(request)  # the host may have added messages in the meantime
         if result.outcome in _HOPELESS and self._is_too_large:
@@ -118,14 +106,14 @@ class Keeper:
         """A compaction that the caller asks for, due or not."""
         self._look_at(request)
         self._standing.recount()
-        self._background = None
+        self._compactions.background = None
         self._standing.state = replace(self.state, strikes=0)
         decision = self._standing.decided("manual", background=False)
-        return (yield from self._compacted(decision, focus=focus))
+        return (yield from self._compactions.compacted(decision, focus=focus))
 
     def resume(self, view: View) -> None:
         """Goes on with a kept conversation as it is now."""
-        self._background = None
+        self._compactions.background = None
         self._attempt = 0
         self._standing.resume(view)
 
@@ -146,7 +134,7 @@ class Keeper:
 
     def offer_recall(self) -> None:
         """From now on summaries say that what was folded can be found again."""
-        self._recall = True
+        self._compactions.recall = NAME
 
     def save(self, request: HostRequest) -> None:
         """Keeps what is new in the host's list, without a check."""
@@ -208,7 +196,7 @@ class Keeper:
         assert decision.by is not None
         standing = self._standing
         standing.recount()
-        self._background = None
+        self._compactions.background = None
         limits, model = standing.ready.limits, standing.model
         now = limits.window.tokens
         standing.state = after_refusal(self.state, model, refusal, standing.ledger.size.tokens, now)
@@ -222,7 +210,7 @@ class Keeper:
             standing.state = known if window == now else with_window(known, model, window)
             made = False
             try:
-                result = yield from self._compacted(decision, past_cooldowns=self._attempt == 1)
+                result = yield from self._compactions.compacted(decision, past_cooldowns=self._attempt == 1)
                 made = result.changed
             finally:
                 if not made and refusal.limit is None:  # a guess that led to nothing is not learnt
@@ -232,112 +220,13 @@ class Keeper:
             hopeless = result.outcome is Outcome.CANNOT_FIT  # under a still smaller one it fits even less
         return result
 
-    def _look_at(self, request: HostRequest, *, thorough: bool = True) -> None:
-        if self._standing.look_at(request, thorough=thorough) in (Change.REWOUND, Change.NEW):
+    def _look_at(self, request: HostRequest) -> None:
+        if self._standing.look_at(request) in (Change.REWOUND, Change.NEW):
             self._attempt = 0
 
     def _decided(self, without: frozenset[str] = frozenset()) -> Decision:
         standing = self._standing
-        return standing.decided(standing.moment, background=self._background is None, without=without)
-
-    def _compaction(self, decision: Decision, focus: str | None = None, *, past_cooldowns: bool = False) -> Compaction:
-        standing = self._standing
-        ready, compactor = standing.ready, standing.compactor
-        return Compaction(
-            ready=ready.under(decision.by),
-            conversation=standing.ledger.read(self.state),
-            state=self.state,
-            decision=decision,
-            tokens=ready.scaled(standing.ledger.size.tokens),
-            host_state=compactor.host_state,
-            now=compactor.now(),
-            focus=focus,
-            past_cooldowns=past_cooldowns,
-            recall=NAME if self._recall else None,
-        )
-
-    def _compacted(self, decision: Decision, *, focus: str | None = None, past_cooldowns: bool = False) -> Compacting:
-        """The result of a compaction, kept and taken over. Of several workers on one session one makes it."""
-        archive, ledger = self._standing.archive, self._standing.ledger
-        lead, covered = ledger.lead, ledger.covered
-        compaction = self._compaction(decision, focus, past_cooldowns=past_cooldowns)
-        claimed = archive.claim()
-        if claimed is None:
-            busy = compaction.case().unchanged(Outcome.BUSY, "another worker is compacting this session just now")
-            self._events.ended(busy)
-            return busy
-        try:
-            if not archive.is_current(claimed):
-                return self._overtaken(compaction.case().unchanged(Outcome.BUSY, ""))
-            self._events.tell(EventKind.COMPACTING, f"⟳ compacting context… ({decision.reason})")
-            with archive.held(claimed):
-                result = yield from spanned(compaction)
-            return self._take_over(Made(result, lead, covered), claimed)
-        finally:
-            archive.store.release(claimed)
-
-    def _take_over(self, made: Made, claimed: Claim) -> CompactionResult:
-        standing, result = self._standing, made.result
-        if result.changed and not self._kept(made, claimed):
-            return self._overtaken(result)
-        # What reports have taught in the meantime is newer than what the compaction began with.
-        standing.state = replace(result.state, learned=standing.state.learned)
-        if result.changed:
-            standing.ledger.replace(made.left, made.covered, standing.noted)
-            standing.forget_sent()
-            self._background = None
-        self._events.ended(result)
-        return result
-
-    def _kept(self, made: Made, claimed: Claim) -> bool:
-        archive, rules = self._standing.archive, self._standing.compactor.policy.session
-        rotate = rules.lineage == "rotate"
-        title = archive.next_title(rules.title) if rotate else None
-        return archive.commit(claimed, made, self._standing.ledger, title=title, rotate=rotate)
-
-    def _overtaken(self, result: CompactionResult) -> CompactionResult:
-        """Another worker has compacted the session, or rewound it: what it left applies."""
-        standing = self._standing
-        standing.resume(standing.archive.store.view(standing.archive.conversation))
-        self._background = None
-        reason = "another worker has changed this session in the meantime: what it left applies"
-        overtaken = replace(
-            result, outcome=Outcome.BUSY, reason=reason, messages=standing.ledger.messages, state=standing.state
-        )
-        self._events.ended(overtaken)
-        return overtaken
-
-    def _begin_in_background(self, decision: Decision) -> None:
-        self._background = BackgroundCompaction(self._compaction(decision), self._standing.ledger.lead)
-        self._events.tell(EventKind.BACKGROUND, f"compacting in the background ({decision.reason})")
-
-    def _use_background(self) -> None:
-        """Puts to use what was made in the background, if it is ready and the messages that it covers are unchanged."""
-        background = self._background
-        if background is None or not background.done:
-            return
-        self._background = None
-        ledger = self._standing.ledger
-        covered = ledger.said_at(background.length)
-        try:
-            result = background.result_for(ledger.behind_lead)
-        except CompactorError as error:
-            self._events.tell(EventKind.BACKGROUND, str(error))
-            return
-        if result is None or covered is None or not self._standing.compactor.policy.enabled:
-            message = "what was made in the background is thrown away: the messages that it covers have changed"
-            self._events.tell(EventKind.BACKGROUND, message)
-            return
-        claimed = self._standing.archive.claim()
-        if claimed is None:
-            return  # somebody else is at it
-        try:
-            if self._standing.archive.is_current(claimed):
-                self._take_over(Made(result, background.lead, covered), claimed)
-            else:
-                self._overtaken(result)
-        finally:
-            self._standing.archive.store.release(claimed)
+        return standing.decided(standing.moment, background=self._compactions.background is None, without=without)
 
     def _outgoing(self, decision: Decision, result: CompactionResult | None = None) -> Outgoing:
         standing = self._standing

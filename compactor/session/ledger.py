@@ -106,17 +106,6 @@ class Ledger:
         place = sent - self._kept
         return place + self._covered if place >= 0 else None
 
-    def goes_on(self, messages: Sequence[Any]) -> bool:
-        """Whether a list is the known one or goes on from it; nothing is noted."""
-        check_sequence(messages)
-        known = [self._host or [], *([self._sent.raw] if self._covered else [])]
-        leads = self._possible_leads(messages)
-        return self._host is None or any(
-            extends(messages, lead, host, thorough=False) or common(messages, lead, host) == len(host)
-            for host in known
-            for lead in leads
-        )
-
     def update(
         self,
         messages: Sequence[Any],
@@ -125,14 +114,17 @@ class Ledger:
         state: CompactionState,
         noted: Noted,
         *,
-        thorough: bool = True,
-    ) -> Update:
+        only_grown: bool = False,
+    ) -> Update | None:
         """Takes the host's list as it is now. Raises ``InputError`` when it cannot be read.
 
-        Where it is not ``thorough``, a message that was replaced within a long list may go unnoticed.
+        With ``only_grown``, nothing is noted and None returned where the list has done anything but grow; a message
+        that was replaced within a long list may then go unnoticed.
         """
         check_sequence(messages)
-        found = None if self._host is None else self._found(messages, thorough)
+        found = None if self._host is None else self._found(messages, thorough=not only_grown)
+        if only_grown and self._host is not None and not self._is_all(found):
+            return None
         if found is None:
             update = Update(Change.NEW if self._host is not None else Change.FIRST)
             self._start(messages, system, state if self._host is None else CompactionState())
@@ -144,11 +136,20 @@ class Ledger:
         return update
 
     def restore(
-        self, lead: Sequence[Raw], system: Any, messages: Sequence[Raw], *, covered: int, left: Sequence[Raw]
+        self,
+        lead: Sequence[Raw],
+        system: Any,
+        messages: Sequence[Raw],
+        *,
+        covered: int,
+        left: Sequence[Raw],
+        sent: tuple[Sequence[Raw], Any],
     ) -> None:
-        """Goes on with a conversation that was kept: its ``messages``, and what stands for the first ``covered``."""
+        """Goes on with a conversation that was kept: leading system messages, system prompt and ``messages`` as they
+        were said, what was ``left`` in place of the first ``covered``, and what is ``sent`` as lead and prompt."""
         self._start([*lead, *messages], system, CompactionState(), lead=len(lead))
         self._cover(covered, left, messages[covered:])
+        self._set_prefix(*sent)
 
     def restart(self) -> None:
         """Goes on with the host's list as if nothing of it had ever been compacted."""
@@ -191,6 +192,10 @@ class Ledger:
             if same == len(known) or (same > 0 and same >= (self._kept - self._verbatim if handed_back else least)):
                 return -lead, same, handed_back
         return None
+
+    def _is_all(self, found: tuple[int, int, bool] | None) -> bool:
+        """Whether all that was known is still there."""
+        return found is not None and found[1] == len(self._sent.raw if found[2] else self._host or ())
 
     def _possible_leads(self, messages: Sequence[Any]) -> list[int]:
         """How many of the leading system messages may be those that are compared apart: a system message further down

@@ -98,6 +98,9 @@ class MemoryStore:
         self._version += 1
         return self.view(conversation)
 
+    def write_log(self, session: str) -> None:
+        """Nothing is written."""
+
     def session(self, name: str) -> SessionRecord:
         return self._record
 

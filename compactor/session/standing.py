@@ -82,22 +82,24 @@ class Standing:
         """Which call comes next: the first one of a turn, or one that sends tool results."""
         return "tool_results" if self.ledger.newest_role in RESULT_ROLES else "turn_start"
 
-    def look_at(self, request: HostRequest, *, thorough: bool = True) -> Change:
+    def look_at(self, request: HostRequest, *, only_grown: bool = False) -> Change | None:
         """Takes note of what the host is about to send, and of an edited policy. Raises ``InputError``.
 
-        Where it is not ``thorough``, a message that was replaced within a long list may go unnoticed.
+        With ``only_grown``, messages that do anything but go on from the known ones are left alone: None.
         """
         edited = self._refresh(request.model)
         if edited or request.model != self.model:
             self.model = request.model
             self.recount()
-        return self.follow(request, thorough=thorough)
+        return self.follow(request, only_grown=only_grown)
 
-    def follow(self, request: HostRequest, *, thorough: bool = True) -> Change:
+    def follow(self, request: HostRequest, *, only_grown: bool = False) -> Change | None:
         """Takes note of the host's messages. What was known of others is forgotten. Raises ``InputError``."""
         update = self.ledger.update(
-            request.messages, request.system, request.tools, self.state, self.noted, thorough=thorough
+            request.messages, request.system, request.tools, self.state, self.noted, only_grown=only_grown
         )
+        if update is None:
+            return None
         self.archive.follow(update, self.ledger, model=self.model, policy=self.compactor.policy.name)
         change = update.change
         if change in (Change.REWOUND, Change.NEW):

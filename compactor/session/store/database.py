@@ -42,7 +42,7 @@ class Database:
         try:
             self.engine = self._engine()
             self._migrate()
-        except (ArgumentError, SQLAlchemyError, OSError, ImportError) as error:
+        except (SQLAlchemyError, OSError, ImportError, ValueError) as error:
             raise StoreError(f"the session store {self.shown} cannot be opened: {_first_line(error)}") from error
 
     @property
@@ -51,8 +51,8 @@ class Database:
         if self.path is not None:
             return str(self.path)
         try:
-            return make_url(self.where).render_as_string(hide_password=True)
-        except ArgumentError:
+            return make_url(self.where).set(query={}).render_as_string(hide_password=True)
+        except (ArgumentError, ValueError):
             return "(not a URL)"
 
     @property
@@ -61,8 +61,9 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A transaction that changes nothing. Raises ``StoreError``."""
-        with self._told(), self.engine.connect() as connection, connection.begin():
+        """A transaction that changes nothing and sees one moment in all of its queries. Raises ``StoreError``."""
+        one_moment = {} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
+        with self._told(), self.engine.connect().execution_options(**one_moment) as connection, connection.begin():
             yield connection
 
     @contextmanager
@@ -147,8 +148,8 @@ def _prepare_sqlite(connection: Any, _: Any) -> None:
         try:
             connection.execute("PRAGMA journal_mode=WAL")
             break
-        except Exception:  # another process is just switching it on, and SQLite does not wait for that
-            if attempt == 49:
+        except Exception as error:  # another process is just switching it on, and SQLite does not wait for that
+            if attempt == 49 or "locked" not in str(error):
                 raise
             time.sleep(0.05)
     connection.execute("PRAGMA synchronous=NORMAL")

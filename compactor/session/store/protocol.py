@@ -1,6 +1,7 @@
 """What a session asks of whatever keeps its conversation: a database, or nothing but memory."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 from compactor.extension.protocols import Format
@@ -43,6 +44,8 @@ class Keeping(Protocol):
     def commit(self, claimed: Claim, made: Commit) -> bool: ...
 
     def undo(self, conversation: str) -> View | None: ...
+
+    def write_log(self, session: str) -> Path | None: ...
 
     def session(self, name: str) -> SessionRecord: ...
 

@@ -9,8 +9,15 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, func, literal_co
 from compactor.session.store.records import Hit
 from compactor.session.store.snippets import snippet
 from compactor.session.store.tables import messages, sessions
+from compactor.session.store.texts import storable
 
 _WORD = re.compile(r"\w+", re.UNICODE)
+
+_MAX_QUERY = 1_000
+"""Characters of a query that are looked at: databases limit the conditions of a statement, and the length of one."""
+
+_INDEXED = 150_000
+"""Characters of a text whose words PostgreSQL indexes: a ``tsvector`` of more could exceed its limit of 1 MB."""
 
 
 def find(
@@ -18,6 +25,7 @@ def find(
 ) -> list[Hit]:
     """The messages that hold all words of a query, best first; those that hold it as a piece of text where no message
     has the words (a path, a part of a name, a script without blanks)."""
+    query = storable(query[:_MAX_QUERY])
     words = _WORD.findall(query)
     if not words:
         return []
@@ -58,7 +66,8 @@ def _by_words(words: Sequence[str], sqlite: bool) -> Select[Any]:
         )
         hits = found.columns(literal_column("id"), literal_column("rank")).subquery("hits")
         return _columns().join(hits, hits.c.id == messages.c.id).order_by(hits.c.rank, messages.c.id.desc())
-    vector = func.to_tsvector(literal_column("'simple'"), messages.c.text)
+    indexed = func.left(messages.c.text, literal_column(str(_INDEXED)))
+    vector = func.to_tsvector(literal_column("'simple'"), indexed)
     wanted = func.plainto_tsquery(literal_column("'simple'"), " ".join(words))
     return _columns().where(vector.op("@@")(wanted)).order_by(func.ts_rank(vector, wanted).desc(), messages.c.id.desc())
 

@@ -10,6 +10,7 @@ from compactor.messages.formats.openai_chat import OpenAIChat
 from compactor.messages.message import Raw
 from compactor.session.store import commits, leases, log, search, views
 from compactor.session.store.database import NEWEST, Database, default_path
+from compactor.session.store.logs import write_log
 from compactor.session.store.records import Claim, Commit, Hit, MessageRecord, SessionRecord, Stats, View
 
 
@@ -126,6 +127,15 @@ class Store:
                 return None
             return views.view(connection, conversation)
 
+    def write_log(self, session: str) -> Path | None:
+        """Writes what was said in a session to ``session_<id>.json``, in the folder ``sessions`` beside the store's
+        file (in the data folder, for a database on a server); None where that cannot be written."""
+        with self._database.reading() as connection:
+            record = views.session(connection, session)
+            said = views.said_in(connection, session)
+        folder = (self._database.path or default_path()).parent / "sessions"
+        return write_log(folder, record, said)
+
     def session(self, name: str) -> SessionRecord:
         """A session by its id, or the beginning of it."""
         with self._database.reading() as connection:
@@ -174,5 +184,6 @@ class Store:
         with self._database.reading() as connection:
             found = views.counts(connection)
         path = self._database.path
-        size = path.stat().st_size if path is not None and path.exists() else 0
+        files = [] if path is None else [path, path.with_name(f"{path.name}-wal")]
+        size = sum(file.stat().st_size for file in files if file.exists())
         return Stats(*found, bytes=size, version=NEWEST, where=self.where)

@@ -5,7 +5,7 @@ from compactor.messages.message import Raw
 from compactor.session.recall import is_recall
 
 MAX_TEXT = 1_000_000
-"""Characters of a message that can be searched; a database indexes no more of one text."""
+"""Characters of a message that can be searched."""
 
 
 def searchable(raw: Raw, format_: Format) -> tuple[str, str]:
@@ -14,5 +14,9 @@ def searchable(raw: Raw, format_: Format) -> tuple[str, str]:
     message = format_.parse(raw, 0)
     calls = [f"{call.name} {call.arguments}" for call in message.calls]
     text = "" if is_recall(message) else "\n".join(filter(None, (message.text, *calls)))
-    # A database cannot hold NUL, nor halves of surrogate pairs.
-    return message.role, text[:MAX_TEXT].replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
+    return message.role, storable(text[:MAX_TEXT])
+
+
+def storable(text: str) -> str:
+    """A text as a database can hold it: without NUL and without halves of surrogate pairs."""
+    return text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")

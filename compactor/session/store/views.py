@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, func, select
+from sqlalchemy import ColumnElement, Connection, RowMapping, Select, and_, func, select
 
 from compactor.errors import StoreError
 from compactor.messages.message import Raw
@@ -43,7 +43,7 @@ def lineage(connection: Connection, conversation: str) -> list[SessionRecord]:
 
 def view(connection: Connection, conversation: str) -> View:
     """A conversation as it is sent now."""
-    row = connection.execute(select(conversations).where(conversations.c.id == conversation)).mappings().one()
+    row = _conversation(connection, conversation)
     last = newest(connection, conversation)
     covered = 0 if last is None else last["covered"]
     later = select(messages).where(_there(conversation), messages.c.position >= covered).order_by(messages.c.position)
@@ -65,9 +65,17 @@ def everything(connection: Connection, conversation: str) -> list[MessageRecord]
     return message_records(connection.execute(statement).mappings().all())
 
 
+def said_in(connection: Connection, name: str) -> list[MessageRecord]:
+    """What was said in one session and not taken back."""
+    there = and_(messages.c.session_id == name, messages.c.gone_at.is_(None))
+    return message_records(
+        connection.execute(select(messages).where(there).order_by(messages.c.position)).mappings().all()
+    )
+
+
 def opening(connection: Connection, conversation: str) -> tuple[Sequence[Raw], object]:
     """The leading system messages as the host gave them, and the system prompt that it gave apart."""
-    row = connection.execute(select(conversations).where(conversations.c.id == conversation)).mappings().one()
+    row = _conversation(connection, conversation)
     return from_json(row["lead"]), from_json(row["system"])
 
 
@@ -76,7 +84,7 @@ def message(connection: Connection, name: int, conversation: str | None = None) 
     statement = select(messages).where(messages.c.id == name)
     if conversation is not None:
         statement = statement.where(messages.c.conversation_id == conversation)
-    row = connection.execute(statement).mappings().first()
+    row = connection.execute(statement).mappings().first() if 0 < name < 2**63 else None  # a database counts no further
     if row is None:
         raise StoreError(f"there is no message {name}")
     return message_records([row])[0]
@@ -95,6 +103,13 @@ def counts(connection: Connection) -> tuple[int, int, int, int, int, int]:
         undone += undone_at is not None
         saved += 0 if undone_at is not None else numbers_of["tokens_before"] - numbers_of["tokens_after"]
     return (numbers[0], numbers[1], numbers[2], numbers[3], undone, saved)
+
+
+def _conversation(connection: Connection, name: str) -> RowMapping:
+    row = connection.execute(select(conversations).where(conversations.c.id == name)).mappings().first()
+    if row is None:
+        raise StoreError(f"there is no conversation {name!r}")
+    return row
 
 
 def _there(conversation: str) -> ColumnElement[bool]:

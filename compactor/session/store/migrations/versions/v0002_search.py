@@ -18,4 +18,4 @@ def upgrade() -> None:
         )
         op.execute("INSERT INTO message_search(message_search) VALUES ('rebuild')")
     else:
-        op.execute("CREATE INDEX message_search ON messages USING gin (to_tsvector('simple', text))")
+        op.execute("CREATE INDEX message_search ON messages USING gin (to_tsvector('simple', left(text, 150000)))")
