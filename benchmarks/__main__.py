@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Iterable
 
-from benchmarks import checking, cold_start, compaction, memory, redaction, replay
+from benchmarks import checking, cold_start, compaction, memory, redaction, replay, store
 from benchmarks.measuring import Row
 
 BENCHMARKS = {
@@ -14,6 +14,7 @@ BENCHMARKS = {
     "replay": replay.measure,
     "memory": memory.measure,
     "redaction": redaction.measure,
+    "store": store.measure,
 }
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         PluginError,
         PolicyError,
         PromptError,
+        StoreError,
         SummarizerDeclined,
         SummarizerError,
         SummarizerFailed,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from compactor.session.events import EventKind, SessionEvent
     from compactor.session.outgoing import Outgoing
     from compactor.session.session import Session
+    from compactor.session.store.store import Store
     from compactor.state import CompactionState
     from compactor.tokens.usage import Usage
 
@@ -41,6 +43,7 @@ _HOMES = {
         "PluginError",
         "PolicyError",
         "PromptError",
+        "StoreError",
         "SummarizerDeclined",
         "SummarizerError",
         "SummarizerFailed",
@@ -53,6 +56,7 @@ _HOMES = {
     "compactor.session.events": ("EventKind", "SessionEvent"),
     "compactor.session.outgoing": ("Outgoing",),
     "compactor.session.session": ("Session",),
+    "compactor.session.store.store": ("Store",),
     "compactor.state": ("CompactionState",),
     "compactor.tokens.usage": ("Usage",),
 }
@@ -75,6 +79,8 @@ __all__ = [
     "Report",
     "Session",
     "SessionEvent",
+    "Store",
+    "StoreError",
     "SummarizerDeclined",
     "SummarizerError",
     "SummarizerFailed",

@@ -20,6 +20,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from compactor import EventKind, Session
+from compactor.cli.session import app as session_app
 from compactor.session.events import Events
 from compactor.session.provider_errors import error_table
 from compactor.testing import assistant, rounds, user
@@ -161,7 +162,7 @@ def calling(name: str, arguments: Any) -> Answer:
 
 SECTIONS = {text.partition("\n")[0]: text for text in re.split(r"^## ", PAGE, flags=re.MULTILINE)[1:]}
 BLOCKS = [
-    pytest.param(heading, block, id=f"{heading} {number}")
+    pytest.param(f"{heading} {number}", block, id=f"{heading} {number}")
     for heading, text in SECTIONS.items()
     for number, block in enumerate(re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL), 1)
 ]
@@ -169,10 +170,12 @@ LIMIT = 16_000
 """Tokens that the provider of the page takes, four characters each; the sessions believe in more."""
 
 PRINTED = {
-    "Streaming": r"Fine\.",
-    "Errors": r"shorten one of: (message \d+ \(\w+\)|the \w+.*) \([\d,]+\)",
-    "Usage": r"1\.0",
-    "Events, logs, spans": r"compacting: .*\ncompacted: context compacted: [\d,]+ -> [\d,]+ tokens; ",
+    "Streaming 1": r"Fine\.",
+    "Errors 1": r"shorten one of: (message \d+ \(\w+\)|the \w+.*) \([\d,]+\)",
+    "Usage 1": r"1\.0",
+    "On disk 1": r"\A\d{8}_\d{6}_[0-9a-f]{6}\n\Z",
+    "On disk 4": r"\A\d+ user Fix the \*\*login\*\* \*\*bug\*\*\.\n\Z",
+    "Events, logs, spans 1": r"compacting: .*\ncompacted: context compacted: [\d,]+ -> [\d,]+ tokens; ",
 }
 
 
@@ -193,9 +196,10 @@ def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
             if request.body.get("stream"):
                 return openai_stream()
             asked = request.body.get("tools") and request.body["messages"][-1]["role"] == "user"
-            return calling("read_file", {"path": "a.txt"}) if asked else openai_answer()
+            return calling(*server.call) if asked else openai_answer()
 
         server.limit = LIMIT
+        server.call = "read_file", {"path": "a.txt"}
         server.next_answer = next_answer
         for name, path in (("OPENAI", "/v1"), ("ANTHROPIC", "")):
             monkeypatch.setenv(f"{name}_API_KEY", "none")
@@ -208,9 +212,17 @@ def long_conversation() -> list[Any]:
 
 
 @pytest.mark.filterwarnings("ignore:Accessing the 'model_.*' attribute on the instance is deprecated")  # litellm's own
-@pytest.mark.parametrize(("heading", "block"), BLOCKS)
-def test_a_block_of_the_page(heading: str, block: str, provider: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    if heading == "Errors":
+@pytest.mark.parametrize(("place", "block"), BLOCKS)
+def test_a_block_of_the_page(
+    place: str,
+    block: str,
+    provider: Any,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if place.startswith("Errors"):
         provider.limit = 0
     names = {
         "Session": Session,  # which the first block imports
@@ -220,16 +232,65 @@ def test_a_block_of_the_page(heading: str, block: str, provider: Any, capsys: py
         "tools": [{"type": "function", "function": {"name": "read_file", "parameters": {"type": "object"}}}],
         "run_tool": lambda call: f"ran {call.function.name}",
     }
-    code = compile(block, heading, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    calls = re.search(r"completion\(|create\(", block) is not None
+    if place.startswith("On disk"):
+        names["session"] = stored = Session(model="gpt-4o", store="sessions.db", title="Fix login bug")
+        if not calls:
+            assert stored.compact(long_conversation()).changed
+        names["session_id"] = stored.id
+        provider.call = "recall_history", {"search": "login"}
+    code = compile(block, place, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     running = eval(code, names)
     if iscoroutine(running):
         asyncio.run(running)
-    assert re.search(PRINTED.get(heading, r"\A\Z"), capsys.readouterr().out)
-    calls = re.search(r"completion\(|create\(", block) is not None
+    assert re.search(PRINTED.get(place, r"\A\Z"), capsys.readouterr().out)
     assert bool(provider.requests) == calls
-    if calls and heading != "Errors" and "dialogue" not in block:  # refused at first, compacted, sent again
+    if calls and not place.startswith("Errors") and "dialogue" not in block:  # refused, compacted, sent again
         first, second = (json.dumps(request.body["messages"]) for request in provider.requests[:2])
         assert len(second) // 4 <= LIMIT < len(first) // 4
+    if place in ON_DISK:
+        ON_DISK[place](names, provider)
+
+
+def keeps_the_last_answer(names: dict[str, Any], provider: Any) -> None:
+    again = Session(model="gpt-4o", store="sessions.db", session_id=names["session"].id)
+    assert again.messages[-1]["content"] == "Fine."
+    assert len(again.messages) < len(long_conversation())
+    assert again.undo()
+    assert list(again.messages[:-1]) == long_conversation()
+
+
+def goes_on(names: dict[str, Any], provider: Any) -> None:
+    sent = names["outgoing"].messages
+    assert sent == names["messages"]
+    assert sent[-1] == user("Go on.")
+    assert len(sent) < len(long_conversation())
+
+
+def undoes_and_rewinds(names: dict[str, Any], provider: Any) -> None:
+    assert names["messages"] == long_conversation()[:1]
+
+
+def looks_up(names: dict[str, Any], provider: Any) -> None:
+    assert provider.requests[0].body["tools"][-1]["function"]["name"] == "recall_history"
+    said = provider.requests[-1].body["messages"]
+    assert "recall_history" in json.dumps(said[:-2])  # the summary tells of it
+    assert said[-1]["content"].startswith("[recall_history] Found:\n- handle 1 (user): Fix the **login** bug.")
+
+
+ON_DISK = {
+    "On disk 1": keeps_the_last_answer,
+    "On disk 2": goes_on,
+    "On disk 3": undoes_and_rewinds,
+    "On disk 5": looks_up,
+}
+"""What has to be true when these blocks have run."""
+
+
+def test_the_commands_of_the_page_are_those_that_there_are() -> None:
+    documented = [re.match(r"`(\w+)", names) for names, _ in rows("| `compactor session` | |")]
+    commands = [command.name for command in session_app.registered_commands]
+    assert sorted(found[1] for found in documented if found) == sorted(str(name) for name in commands)
 
 
 def test_the_policy_of_the_page_compacts_in_the_background(tmp_path: Path) -> None:

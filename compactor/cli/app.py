@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from compactor.cli import check, compress, plan, plugins, policy, prompt
+from compactor.cli import check, compress, plan, plugins, policy, prompt, session
 from compactor.cli.failures import Commands
 
 # Markup, completion and pretty exceptions would double the time to the first line of help (DESIGN section 6).
@@ -25,6 +25,7 @@ app.command("plan")(plan.plan)
 app.add_typer(policy.app, name="policy")
 app.add_typer(plugins.app, name="plugins")
 app.add_typer(prompt.app, name="prompt")
+app.add_typer(session.app, name="session")
 
 
 def _print_version(asked: bool) -> None:

@@ -10,7 +10,7 @@ from compactor.result import CompactionResult
 from compactor.session.changes import Change, Update
 from compactor.session.ledger import Ledger
 from compactor.session.store.protocol import Keeping
-from compactor.session.store.records import Claim, Commit, Hit, SessionRecord, View
+from compactor.session.store.records import Claim, Commit, Hit, Revision, SessionRecord, View
 from compactor.templates import render_text
 
 RENEW_EVERY = 10.0
@@ -79,6 +79,10 @@ class Archive:
     def follow(self, update: Update, ledger: Ledger, *, model: str | None, policy: str) -> None:
         """Keeps what is new in the host's list."""
         start = update.start
+        if update.handed_back is not None:
+            covered, kept = update.handed_back
+            self._before += sum(position is not None for position in self._positions[:covered])
+            self._positions[:covered] = [None] * kept
         forks = bool(self._foreign.intersection(self._positions[start:]))
         if forks:  # nobody takes back what others have said: who goes on without it does so in a session of its own
             ledger.restart()
@@ -94,10 +98,6 @@ class Archive:
             )
             self._positions, self._before, self._version, start = [], 0, 0, 0
             self._foreign = set()
-        elif update.handed_back is not None:
-            covered, kept = update.handed_back
-            self._before += sum(position is not None for position in self._positions[:covered])
-            self._positions[:covered] = [None] * kept
         if update.led_anew:
             self.store.keep_lead(self.conversation, *ledger.given)
         self._replace(start, update.dropped, ledger)
@@ -178,15 +178,13 @@ class Archive:
         at the end of what the last compaction left among it."""
         gone = [position for position in self._positions[start:] if position is not None]
         dropped += len(self._positions[start:]) - len(gone)
-        if dropped:
-            self.store.shorten(self.conversation, dropped, gone[0] if gone else None)
-            self._version += 1
-        if gone:
-            self.store.take_back(self.conversation, gone[0])
-            self._version += 1
-        del self._positions[start:]
-        added = self.store.append(self.conversation, ledger.later(start), ledger.format)
-        self._positions += [position for _, position in added]
+        later = ledger.later(start)
+        if not (gone or dropped or later):
+            return
+        revised = Revision(gone[0] if gone else None, dropped, later)
+        added = self.store.revise(self.conversation, revised, ledger.format)
+        self._version += bool(gone) + bool(dropped)
+        self._positions[start:] = [position for _, position in added]
 
     def _places(self, made: Made, ledger: Ledger) -> Mapping[int, tuple[str, str]]:
         """What became of messages, by their position in the log."""

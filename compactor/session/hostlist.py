@@ -1,6 +1,7 @@
 """Looking at the list of messages that a host keeps: what it is made of, and whether it is still the same."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from compactor.errors import InputError
@@ -20,7 +21,54 @@ def leading(messages: Sequence[Any]) -> int:
     return count
 
 
-def extends(messages: Sequence[Any], offset: int, known: Sequence[Any], *, thorough: bool) -> bool:
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A list that a host may go on with, without leading system messages: its own, or what it was handed back.
+
+    Of the messages, at least the first ``least`` have to be there for it to be the same conversation.
+    """
+
+    messages: Sequence[Any]
+    least: int
+    handed_back: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A host's list that goes on from a known one: ``lead`` leading system messages, then ``same`` known messages."""
+
+    lead: int
+    same: int
+    handed_back: bool
+
+
+def find(messages: Sequence[Any], leads: Sequence[int], known: Sequence[Known], *, thorough: bool) -> Found | None:
+    """What of the known lists is still there; None where it is another conversation.
+
+    ``leads`` are the numbers of leading system messages that there were: one that stood further down comes to stand
+    behind them where everything between was folded, and is none of them. Where it is not ``thorough``, a list that has
+    only grown is recognised by a few of its messages.
+    """
+    most = leading(messages)
+    possible = [lead for lead in dict.fromkeys((*leads, most)) if lead <= most]
+    for one in known:
+        for lead in possible:
+            if _extends(messages, lead, one.messages, thorough=thorough):
+                return Found(lead, len(one.messages), one.handed_back)
+    for one in known:
+        found = max(
+            (Found(lead, _common(messages, lead, one.messages), one.handed_back) for lead in possible), key=_same
+        )
+        if found.same == len(one.messages) or found.same >= max(one.least, 1):
+            return found
+    return None
+
+
+def _same(found: Found) -> int:
+    return found.same
+
+
+def _extends(messages: Sequence[Any], offset: int, known: Sequence[Any], *, thorough: bool) -> bool:
     """Whether ``messages`` goes on, from ``offset``, like ``known``: all of it where ``thorough``, else by some probes
     of the very objects."""
     count = len(known)
@@ -32,7 +80,7 @@ def extends(messages: Sequence[Any], offset: int, known: Sequence[Any], *, thoro
     return all(messages[offset + place] is known[place] for place in places)
 
 
-def common(messages: Sequence[Any], offset: int, known: Sequence[Any]) -> int:
+def _common(messages: Sequence[Any], offset: int, known: Sequence[Any]) -> int:
     """How many messages from ``offset`` on are equal to the known ones."""
     pairs = zip(range(offset, len(messages)), known, strict=False)
     shorter = min(max(len(messages) - offset, 0), len(known))
@@ -64,7 +112,7 @@ class Newest:
     def changed(self) -> bool:
         """Whether it has other values, or more or fewer in a list. Never sure of an object of a client."""
         now = self._now()
-        return now is None or self._was is None or len(now) != len(self._was) or not all(map(_same, now, self._was))
+        return now is None or self._was is None or len(now) != len(self._was) or not all(map(_alike, now, self._was))
 
     def _now(self) -> list[tuple[Any, int]] | None:
         if not isinstance(self.message, Mapping):
@@ -72,5 +120,5 @@ class Newest:
         return [(value, len(value)) if isinstance(value, list) else (value, 0) for value in self.message.values()]
 
 
-def _same(now: tuple[Any, int], was: tuple[Any, int]) -> bool:
+def _alike(now: tuple[Any, int], was: tuple[Any, int]) -> bool:
     return now[0] is was[0] and now[1] == was[1]

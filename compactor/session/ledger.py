@@ -8,7 +8,7 @@ from compactor.errors import InputError
 from compactor.extension.protocols import Counter, Format
 from compactor.messages.message import Raw
 from compactor.session.changes import Change, Size, Update
-from compactor.session.hostlist import Newest, common, extends, leading, plain
+from compactor.session.hostlist import Found, Known, Newest, find, leading, plain
 from compactor.session.tally import Tally, additive
 from compactor.state import CompactionState
 
@@ -104,7 +104,7 @@ class Ledger:
     def said_at(self, sent: int) -> int | None:
         """The host's place of a message that is sent at ``sent`` behind the leading ones; None for one of ours."""
         place = sent - self._kept
-        return place + self._covered if place >= 0 else None
+        return place + self._covered if place >= -self._verbatim else None
 
     def update(
         self,
@@ -129,7 +129,7 @@ class Ledger:
             update = Update(Change.NEW if self._host is not None else Change.FIRST)
             self._start(messages, system, state if self._host is None else CompactionState())
         else:
-            update = self._follow(messages, system, noted, *found)
+            update = self._follow(messages, system, noted, found)
         if self._tools != tools:
             self._tools = list(tools)
             self._weigh_tools()
@@ -177,38 +177,24 @@ class Ledger:
         """The conversation as it would be sent now, read anew from the messages themselves."""
         return read_conversation(self.messages, self._sent_system, self._tools, state, self._formats)
 
-    def _found(self, messages: Sequence[Any], thorough: bool) -> tuple[int, int, bool] | None:
-        """How many leading system messages there are, how many of the known ones follow them, and whether those are
-        what was handed out; None where it is another conversation."""
-        host, leads = self._host or [], self._possible_leads(messages)
-        handed = [(self._sent.raw, True)] if self._covered else []
-        for known, handed_back in [(host, False), *handed]:
-            for lead in leads:
-                if extends(messages, lead, known, thorough=thorough):
-                    return lead, len(known), handed_back
-        least = self._covered - self._verbatim
-        for known, handed_back in [(host, False), *handed]:
-            same, lead = max((common(messages, lead, known), -lead) for lead in leads)
-            if same == len(known) or (same > 0 and same >= (self._kept - self._verbatim if handed_back else least)):
-                return -lead, same, handed_back
-        return None
+    def _found(self, messages: Sequence[Any], *, thorough: bool) -> Found | None:
+        """What of the known messages is still there, in the host's own list or in what it was handed."""
+        known = [Known(self._host or [], self._covered - self._verbatim, handed_back=False)]
+        if self._covered:
+            known.append(Known(self._sent.raw, self._kept - self._verbatim, handed_back=True))
+        leads = len(self._lead), len(self._sent_lead)
+        return find(messages, leads, known, thorough=thorough)
 
-    def _is_all(self, found: tuple[int, int, bool] | None) -> bool:
+    def _is_all(self, found: Found | None) -> bool:
         """Whether all that was known is still there."""
-        return found is not None and found[1] == len(self._sent.raw if found[2] else self._host or ())
+        return found is not None and found.same == len(self._sent.raw if found.handed_back else self._host or ())
 
-    def _possible_leads(self, messages: Sequence[Any]) -> list[int]:
-        """How many of the leading system messages may be those that are compared apart: a system message further down
-        comes to stand behind them where everything between was folded."""
-        most = leading(messages)
-        return [lead for lead in dict.fromkeys((len(self._lead), len(self._sent_lead), most)) if lead <= most]
-
-    def _follow(
-        self, messages: Sequence[Any], system: Any, noted: Noted, lead: int, same: int, handed_back: bool
-    ) -> Update:
-        swapped = (self._covered, self._kept) if handed_back else None
-        if handed_back:
+    def _follow(self, messages: Sequence[Any], system: Any, noted: Noted, found: Found) -> Update:
+        lead, same = found.lead, found.same
+        swapped = (self._covered, self._kept) if found.handed_back else None
+        if found.handed_back:
             self._host, self._covered, self._kept, self._verbatim = list(self._sent.raw), 0, 0, 0
+            self._newest = Newest(self._host[-1] if self._host else None)
         assert self._host is not None
         change = Change.GROWN if same == len(self._host) else Change.REWOUND
         dropped = max(self._covered - same, 0)
@@ -216,7 +202,9 @@ class Ledger:
             self._sent.truncate(self._kept - dropped)
             self._covered, self._kept, self._verbatim = same, self._kept - dropped, self._verbatim - dropped
         start = self._add(messages, lead, same)
-        led_anew = self._system != system or self._lead != list(messages[:lead])
+        begins = list(messages[:lead])
+        # A host that goes on with what it was handed has the note of a compaction in its system prompt.
+        led_anew = begins not in (self._lead, self._sent_lead) or system not in (self._system, self._sent_system)
         if led_anew:
             self._begin_with(messages[:lead], system, noted)
         return Update(change, start, swapped, dropped, led_anew)
@@ -231,6 +219,10 @@ class Ledger:
         if misfit is not None:
             raise InputError(f"these are no messages of format {self._format.name!r}: {misfit} (counted from {start})")
         if start < len(self._host):
+            if start < same:
+                known = self._sent.raw[self._place(start)]
+                if new[0] is not known and new[0] == known:  # a copy
+                    start, new = same, new[1:]
             self._sent.truncate(self._place(start))
         self._sent.extend(new)
         copies = bool(same) and messages[lead] is not self._host[0]

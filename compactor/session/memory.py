@@ -11,7 +11,7 @@ from compactor.extension.protocols import Format
 from compactor.messages.formats.openai_chat import OpenAIChat
 from compactor.messages.message import Raw
 from compactor.session.store.naming import session_id
-from compactor.session.store.records import Claim, Commit, Hit, MessageRecord, SessionRecord, View
+from compactor.session.store.records import Claim, Commit, Hit, MessageRecord, Revision, SessionRecord, View
 from compactor.session.store.snippets import snippet
 from compactor.session.store.texts import searchable
 from compactor.state import CompactionState
@@ -22,6 +22,9 @@ class MemoryStore:
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
+
+    def close(self) -> None:
+        """Nothing is open."""
 
     def begin(
         self,
@@ -66,11 +69,15 @@ class MemoryStore:
         self._version += 1
         return len(taken)
 
-    def shorten(self, conversation: str, dropped: int, covered: int | None) -> None:
-        made, before = self._made[-1]
-        left = made.left[: len(made.left) - dropped]
-        self._made[-1] = replace(made, left=left, covered=made.covered if covered is None else covered), before
-        self._version += 1
+    def revise(self, conversation: str, revision: Revision, format_: Format | None = None) -> list[tuple[int, int]]:
+        if revision.dropped and self._made:
+            made, before = self._made[-1]
+            covered = made.covered if revision.start is None else revision.start
+            self._made[-1] = replace(made, left=made.left[: -revision.dropped], covered=covered), before
+            self._version += 1
+        if revision.start is not None:
+            self.take_back(conversation, revision.start)
+        return self.append(conversation, revision.messages, format_)
 
     def rewind(self, conversation: str, message_id: int) -> View:
         self.take_back(conversation, self.message(message_id).position + 1)

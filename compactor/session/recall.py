@@ -70,7 +70,7 @@ class RecallTool:
         try:
             asked = json.loads(arguments) if isinstance(arguments, str) else dict(arguments)
             return f"{MARK} {self._answer(asked)}"
-        except (ValueError, TypeError, AttributeError) as error:
+        except (ValueError, TypeError, AttributeError, OverflowError) as error:
             return (
                 f"{MARK} The arguments cannot be read ({error}). Give 'search' with words, or 'expand' with a handle."
             )
@@ -89,6 +89,8 @@ class RecallTool:
         return "\n".join(["Found:", *(f"- handle {hit.message_id} ({hit.role}): {hit.snippet}" for hit in hits)])
 
     def _expanded(self, handle: int, offset: int) -> str:
+        if self._archive.session is None:
+            return "Nothing was said yet."
         said = self._archive.store.message(handle, self._archive.conversation)
         whole = _text(said.raw)
         part = whole[offset : offset + MAX_CHARACTERS]

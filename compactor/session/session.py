@@ -98,7 +98,9 @@ class Session:
 
         self._model = model
         policies = Policies(make, model)
-        kept_in = _opened(store if store is not None else policies.for_model(model).policy.session.store, clock)
+        place = store if store is not None else policies.for_model(model).policy.session.store
+        kept_in = _opened(place, clock)
+        self._own_store = None if kept_in is place else kept_in
         archive = Archive(kept_in, title=title, source=source)
         self._keeper = Keeper(policies, model, state or CompactionState(), Events(on_event), archive)
         if session_id is not None:
@@ -239,6 +241,17 @@ class Session:
         if background is not None:
             background.wait(timeout)
         return background is None or background.done
+
+    def close(self) -> None:
+        """Closes the store, if the session opened it itself. A ``with`` block does so at its end."""
+        if self._own_store is not None:
+            self._own_store.close()
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def _request(self, messages: Sequence[Any], system: Any, tools: Sequence[Raw], model: str | None) -> HostRequest:
         return HostRequest(messages, system, tools or (), model if model is not None else self._model)

@@ -2,8 +2,7 @@
 
 from sqlalchemy import Connection, RowMapping, insert, select, update
 
-from compactor.session.store.log import current_session, locked, said, withdraw
-from compactor.session.store.naming import session_id
+from compactor.session.store.log import current_session, free_session_id, locked, said, withdraw
 from compactor.session.store.records import Claim, Commit
 from compactor.session.store.rows import as_json, from_json, state_json
 from compactor.session.store.tables import archived, compactions, conversations, messages, sessions
@@ -73,7 +72,7 @@ def _rotated(connection: Connection, session: str, made: Commit, now: float) -> 
     parent = connection.execute(select(sessions).where(sessions.c.id == session)).mappings().one()
     ended = update(sessions).where(sessions.c.id == session)
     connection.execute(ended.values(ended_at=now, end_reason="compression"))
-    child = session_id(now)
+    child = free_session_id(connection, now)
     connection.execute(
         insert(sessions).values(
             id=child,

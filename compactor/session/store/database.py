@@ -8,9 +8,10 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from compactor.errors import StoreError
+from compactor.session.store.tables import metadata
 
 NEWEST = "0002"
 """The revision that the newest migration leads to."""
@@ -80,7 +81,7 @@ class Database:
     def _told(self) -> Iterator[None]:
         try:
             yield
-        except SQLAlchemyError as error:
+        except (SQLAlchemyError, UnicodeError, OverflowError) as error:
             raise StoreError(f"the session store {self.shown} failed: {_first_line(error)}") from error
 
     def _engine(self) -> Engine:
@@ -105,12 +106,16 @@ class Database:
 
     def _migrate(self) -> None:
         """Brings an older store to the newest version; refuses one that is newer than this code."""
-        if self._revision() == NEWEST:
-            return
-        with self.engine.connect().execution_options(writing=True) as connection, connection.begin():
-            if not self.is_sqlite:
-                connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": _MIGRATION_LOCK})
-            _upgrade(connection, self.shown)
+        try:
+            if self._revision() == NEWEST:
+                return
+            with self.engine.connect().execution_options(writing=True) as connection, connection.begin():
+                if not self.is_sqlite:
+                    connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": _MIGRATION_LOCK})
+                _upgrade(connection, self.shown)
+        except BaseException:
+            self.close()  # nobody has the store, who could close it
+            raise
 
     def _revision(self) -> str | None:
         with self.engine.connect() as connection:
@@ -138,8 +143,20 @@ def _upgrade(connection: Connection, shown: str) -> None:
             f"the session store {shown} has version {found}, which is newer than this Compactor's {NEWEST}: "
             "update Compactor, or use another store"
         )
+    if found is None:
+        _check_empty(connection, shown)
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
+
+
+def _check_empty(connection: Connection, shown: str) -> None:
+    """Refuses a database in which another program has tables that are called like ours."""
+    taken = set(inspect(connection).get_table_names()) & set(metadata.tables)
+    if taken:
+        raise StoreError(
+            f"{shown} is no session store: another program keeps {', '.join(sorted(taken)[:5])} there; "
+            "name another file, or a database or schema of its own"
+        )
 
 
 def _prepare_sqlite(connection: Any, _: Any) -> None:
@@ -163,5 +180,5 @@ def _begin_sqlite(connection: Connection) -> None:
 
 
 def _first_line(error: BaseException) -> str:
-    cause = error.orig if isinstance(error, OperationalError) and error.orig is not None else error
+    cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
     return str(cause).strip().split("\n", 1)[0]

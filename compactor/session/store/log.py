@@ -12,6 +12,7 @@ from compactor.messages.message import Raw
 from compactor.session.store.naming import session_id
 from compactor.session.store.rows import as_json, message_values, state_json
 from compactor.session.store.tables import compactions, conversations, messages, sessions
+from compactor.session.store.texts import storable
 from compactor.state import CompactionState
 
 
@@ -27,7 +28,8 @@ def begin(
     system: Any,
 ) -> str:
     """Begins a conversation with its first session; the session's id."""
-    conversation, name = uuid.uuid4().hex, session_id(now)
+    conversation, name = uuid.uuid4().hex, free_session_id(connection, now)
+    title = None if title is None else storable(title)
     connection.execute(
         insert(conversations).values(
             id=conversation,
@@ -53,6 +55,14 @@ def begin(
         )
     )
     return name
+
+
+def free_session_id(connection: Connection, now: float) -> str:
+    """An id that no session has: there are not too many for one second."""
+    while True:
+        name = session_id(now)
+        if connection.execute(select(sessions.c.id).where(sessions.c.id == name)).first() is None:
+            return name
 
 
 def locked(connection: Connection, conversation: str) -> RowMapping:

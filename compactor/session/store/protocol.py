@@ -6,11 +6,13 @@ from typing import Any, Protocol
 
 from compactor.extension.protocols import Format
 from compactor.messages.message import Raw
-from compactor.session.store.records import Claim, Commit, Hit, MessageRecord, SessionRecord, View
+from compactor.session.store.records import Claim, Commit, Hit, MessageRecord, Revision, SessionRecord, View
 
 
 class Keeping(Protocol):
     """See ``Store``, whose methods these are."""
+
+    def close(self) -> None: ...
 
     def begin(
         self,
@@ -31,7 +33,7 @@ class Keeping(Protocol):
 
     def take_back(self, conversation: str, position: int) -> int: ...
 
-    def shorten(self, conversation: str, dropped: int, covered: int | None) -> None: ...
+    def revise(self, conversation: str, revision: Revision, format_: Format | None = None) -> list[tuple[int, int]]: ...
 
     def rewind(self, conversation: str, message_id: int) -> View: ...
 

@@ -96,6 +96,42 @@ class Commit:
 
 
 @dataclass(frozen=True, slots=True)
+class Revision:
+    """What is new in a conversation: from position ``start`` on it is taken back (None: nothing is), the last
+    ``dropped`` messages of what the newest compaction left as well, and ``messages`` are said instead."""
+
+    start: int | None
+    dropped: int
+    messages: Sequence[Raw]
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionRecord:
+    """A compaction as it is kept: of session ``session_id``; ``child_id`` is the session that it began, if it did.
+
+    ``number`` counts those of the conversation from 1; one that was undone gives its number to the next. Times are
+    seconds since the epoch; ``undone_at`` None: it was not undone. Tokens are those of the whole request, as the
+    policy's counter counts; ``folded`` and ``pruned`` are messages. ``summarizer`` is None where pruning was enough, or
+    where nobody made a summary.
+    """
+
+    id: int
+    number: int
+    session_id: str
+    child_id: str | None
+    outcome: str
+    summarizer: str | None
+    tokens_before: int
+    tokens_after: int
+    messages_before: int
+    messages_after: int
+    folded: int
+    pruned: int
+    made_at: float
+    undone_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A message that was found: its handle, where it was said, and the text around what was looked for."""
 

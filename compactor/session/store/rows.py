@@ -8,7 +8,7 @@ from sqlalchemy import RowMapping
 from compactor.extension.protocols import Format
 from compactor.messages.formats.document import dump_json, read_json
 from compactor.messages.message import Raw
-from compactor.session.store.records import MessageRecord, SessionRecord
+from compactor.session.store.records import CompactionRecord, MessageRecord, SessionRecord
 from compactor.session.store.texts import searchable
 from compactor.state import CompactionState
 
@@ -40,6 +40,13 @@ def message_values(raw: Raw, format_: Format) -> dict[str, Any]:
 def session_record(row: RowMapping) -> SessionRecord:
     names = SessionRecord.__dataclass_fields__
     return SessionRecord(**{name: value for name, value in row.items() if name in names})
+
+
+def compaction_record(row: RowMapping) -> CompactionRecord:
+    """The numbers are those of the report."""
+    report = from_json(row["report"])
+    names = CompactionRecord.__dataclass_fields__
+    return CompactionRecord(**{name: row[name] if name in row else report[name] for name in names})
 
 
 def message_records(rows: Sequence[RowMapping]) -> list[MessageRecord]:

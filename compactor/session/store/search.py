@@ -20,6 +20,11 @@ _INDEXED = 150_000
 """Characters of a text whose words PostgreSQL indexes: a ``tsvector`` of more could exceed its limit of 1 MB."""
 
 
+_CANDIDATES = 200
+"""Of the messages with all words, so many newest ones are weighed against each other: words that stand everywhere would
+have a database read half of what it holds."""
+
+
 def find(
     connection: Connection, query: str, *, within: ColumnElement[bool] | None, limit: int, sqlite: bool
 ) -> list[Hit]:
@@ -27,49 +32,49 @@ def find(
     has the words (a path, a part of a name, a script without blanks)."""
     query = storable(query[:_MAX_QUERY])
     words = _WORD.findall(query)
-    if not words:
+    if not words or limit < 1:
         return []
-    statement = _by_words(words, sqlite)
-    rows = connection.execute(_within(statement, within).limit(limit)).mappings().all()
+    by_words = _newest(_with_words(words, sqlite), within, max(limit, _CANDIDATES))
+    rows = sorted(connection.execute(by_words).mappings(), key=lambda row: _weight(row["text"], words), reverse=True)
     if not rows:
-        pieces = [messages.c.text.icontains(piece, autoescape=True) for piece in query.split()]
-        rows = (
-            connection.execute(
-                _within(_columns().where(and_(*pieces)).order_by(messages.c.id.desc()), within).limit(limit)
-            )
-            .mappings()
-            .all()
+        pieces = and_(*(messages.c.text.icontains(piece, autoescape=True) for piece in query.split()))
+        rows = list(connection.execute(_newest(pieces, within, limit)).mappings())
+    return [_hit(row, words) for row in rows[:limit]]
+
+
+def _newest(condition: ColumnElement[bool], within: ColumnElement[bool] | None, limit: int) -> Select[Any]:
+    """The newest messages for which a condition holds."""
+    there = (
+        select(
+            messages.c.id,
+            messages.c.session_id,
+            messages.c.role,
+            messages.c.said_at,
+            messages.c.text,
+            sessions.c.title,
         )
-    return [_hit(row, words) for row in rows]
+        .join(sessions, sessions.c.id == messages.c.session_id)
+        .where(condition)
+    )
+    return (there if within is None else there.where(within)).order_by(messages.c.id.desc()).limit(limit)
 
 
-def _columns(*more: Any) -> Select[Any]:
-    return select(
-        messages.c.id,
-        messages.c.session_id,
-        messages.c.role,
-        messages.c.said_at,
-        messages.c.text,
-        sessions.c.title,
-        *more,
-    ).join(sessions, sessions.c.id == messages.c.session_id)
-
-
-def _within(statement: Select[Any], within: ColumnElement[bool] | None) -> Select[Any]:
-    return statement if within is None else statement.where(within)
-
-
-def _by_words(words: Sequence[str], sqlite: bool) -> Select[Any]:
+def _with_words(words: Sequence[str], sqlite: bool) -> ColumnElement[bool]:
     if sqlite:
-        found = text("SELECT rowid AS id, rank FROM message_search WHERE message_search MATCH :query").bindparams(
+        found = text("SELECT rowid FROM message_search WHERE message_search MATCH :query").bindparams(
             query=" ".join(f'"{word}"' for word in words)
         )
-        hits = found.columns(literal_column("id"), literal_column("rank")).subquery("hits")
-        return _columns().join(hits, hits.c.id == messages.c.id).order_by(hits.c.rank, messages.c.id.desc())
+        return messages.c.id.in_(found.columns(literal_column("rowid")))
     indexed = func.left(messages.c.text, literal_column(str(_INDEXED)))
     vector = func.to_tsvector(literal_column("'simple'"), indexed)
     wanted = func.plainto_tsquery(literal_column("'simple'"), " ".join(words))
-    return _columns().where(vector.op("@@")(wanted)).order_by(func.ts_rank(vector, wanted).desc(), messages.c.id.desc())
+    return vector.op("@@")(wanted)
+
+
+def _weight(said: str, words: Sequence[str]) -> float:
+    """How much a text is about these words: how often they stand in it, against its length."""
+    lowered = said.lower()
+    return float(sum(min(lowered.count(word.lower()), 20) for word in words) / (len(said) + 200) ** 0.5)
 
 
 def _hit(row: Any, words: Sequence[str]) -> Hit:

@@ -9,8 +9,12 @@ _AROUND = 80
 
 def snippet(said: str, words: Sequence[str]) -> str:
     """The text around the first place where one of the words stands, on one line, the words in ``**``."""
-    wanted = re.compile("|".join(map(re.escape, words)), re.IGNORECASE)
+    pieces = "|".join(map(re.escape, words))
+    wanted = re.compile(rf"\b(?:{pieces})\b", re.IGNORECASE)
     match = wanted.search(said)
+    if match is None:  # a part of a word was looked for
+        wanted = re.compile(pieces, re.IGNORECASE)
+        match = wanted.search(said)
     middle = match.start() if match else 0
     start, stop = max(middle - _AROUND, 0), middle + 2 * _AROUND
     shown = " ".join(said[start:stop].split())

@@ -11,7 +11,17 @@ from compactor.messages.message import Raw
 from compactor.session.store import commits, leases, log, search, views
 from compactor.session.store.database import NEWEST, Database, default_path
 from compactor.session.store.logs import write_log
-from compactor.session.store.records import Claim, Commit, Hit, MessageRecord, SessionRecord, Stats, View
+from compactor.session.store.records import (
+    Claim,
+    Commit,
+    CompactionRecord,
+    Hit,
+    MessageRecord,
+    Revision,
+    SessionRecord,
+    Stats,
+    View,
+)
 
 
 class Store:
@@ -53,8 +63,13 @@ class Store:
         source: str = "cli",
         model: str | None = None,
         policy: str | None = None,
+        messages: Sequence[Raw] = (),
+        format_: Format | None = None,
     ) -> SessionRecord:
-        """Begins a conversation; its first session. ``lead`` are its leading system messages."""
+        """Begins a conversation; its first session.
+
+        ``lead`` are its leading system messages, ``messages`` what was said so far.
+        """
         with self._database.writing() as connection:
             name = log.begin(
                 connection,
@@ -66,7 +81,10 @@ class Store:
                 lead=lead,
                 system=system,
             )
-            return views.session(connection, name)
+            record = views.session(connection, name)
+            if messages:
+                log.append(connection, record.conversation_id, messages, format_ or OpenAIChat(), now=self._clock())
+            return record
 
     def append(
         self, conversation: str, messages: Sequence[Raw], format_: Format | None = None
@@ -87,11 +105,16 @@ class Store:
         with self._database.writing() as connection:
             return log.take_back(connection, conversation, position, now=self._clock())
 
-    def shorten(self, conversation: str, dropped: int, covered: int | None) -> None:
-        """Takes back the last ``dropped`` messages of what the newest compaction left; it then covers what was said at
-        positions below ``covered`` (None: what it covered before)."""
+    def revise(self, conversation: str, revision: Revision, format_: Format | None = None) -> list[tuple[int, int]]:
+        """Takes back and says anew, all at once; the id and the position of each message that was said."""
         with self._database.writing() as connection:
-            commits.shorten(connection, conversation, dropped, covered)
+            if revision.dropped:
+                commits.shorten(connection, conversation, revision.dropped, revision.start)
+            if revision.start is not None:
+                log.take_back(connection, conversation, revision.start, now=self._clock())
+            if not revision.messages:
+                return []
+            return log.append(connection, conversation, revision.messages, format_ or OpenAIChat(), now=self._clock())
 
     def rewind(self, conversation: str, message_id: int) -> View:
         """Takes back everything that was said after a message."""
@@ -150,6 +173,11 @@ class Store:
         """The sessions of a conversation, oldest first."""
         with self._database.reading() as connection:
             return views.lineage(connection, conversation)
+
+    def compactions(self, conversation: str) -> list[CompactionRecord]:
+        """The compactions of a conversation, oldest first, those that were undone included."""
+        with self._database.reading() as connection:
+            return views.compactions_of(connection, conversation)
 
     def view(self, conversation: str) -> View:
         """A conversation as it is sent now."""

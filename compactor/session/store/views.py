@@ -9,8 +9,8 @@ from compactor.errors import StoreError
 from compactor.messages.message import Raw
 from compactor.session.store.commits import newest
 from compactor.session.store.log import current_session
-from compactor.session.store.records import MessageRecord, SessionRecord, View
-from compactor.session.store.rows import from_json, message_records, session_record, state_from
+from compactor.session.store.records import CompactionRecord, MessageRecord, SessionRecord, View
+from compactor.session.store.rows import compaction_record, from_json, message_records, session_record, state_from
 from compactor.session.store.tables import compactions, conversations, messages, sessions
 
 
@@ -30,7 +30,10 @@ def session(connection: Connection, name: str) -> SessionRecord:
 
 def all_sessions(connection: Connection, *, limit: int | None = None) -> list[SessionRecord]:
     """Sessions, newest first."""
-    statement = _sessions().order_by(sessions.c.started_at.desc(), sessions.c.number.desc()).limit(limit)
+    newest = sessions.c.started_at.desc(), sessions.c.number.desc()
+    statement = _sessions().order_by(*newest)
+    if limit is not None:  # first which ones: their messages are counted
+        statement = statement.where(sessions.c.id.in_(select(sessions.c.id).order_by(*newest).limit(limit)))
     return [session_record(row) for row in connection.execute(statement).mappings()]
 
 
@@ -39,6 +42,12 @@ def lineage(connection: Connection, conversation: str) -> list[SessionRecord]:
     statement = _sessions().where(sessions.c.conversation_id == conversation)
     ordered = statement.order_by(sessions.c.number, sessions.c.started_at, sessions.c.id)
     return [session_record(row) for row in connection.execute(ordered).mappings()]
+
+
+def compactions_of(connection: Connection, conversation: str) -> list[CompactionRecord]:
+    """The compactions of a conversation in the order in which they were made, those that were undone included."""
+    statement = select(compactions).where(compactions.c.conversation_id == conversation).order_by(compactions.c.id)
+    return [compaction_record(row) for row in connection.execute(statement).mappings()]
 
 
 def view(connection: Connection, conversation: str) -> View:
