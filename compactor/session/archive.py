@@ -2,9 +2,10 @@
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
+from compactor.errors import StoreError
 from compactor.messages.message import Raw
 from compactor.result import CompactionResult
 from compactor.session.changes import Change, Update
@@ -45,6 +46,7 @@ class Archive:
         self._record: SessionRecord | None = None
         self._positions: list[int | None] = []
         self._before = 0  # messages of the log that stand before those of the host's list
+        self._base = 0  # the position up to which the newest compaction covers the log
         self._version = 0
         self._foreign: set[int] = set()  # what other workers have said, which this host may not know of
 
@@ -65,7 +67,7 @@ class Archive:
         self._record, self._version = view.session, view.version
         positions = [message.position for message in said]
         self._foreign = set(positions).difference(self._positions) if self._positions else set()
-        self._positions, self._before = list(positions), 0
+        self._positions, self._before, self._base = list(positions), 0, view.covered
         covered = sum(message.position < view.covered for message in said)
         ledger.restore(
             lead,
@@ -96,7 +98,7 @@ class Archive:
                 model=model,
                 policy=policy,
             )
-            self._positions, self._before, self._version, start = [], 0, 0, 0
+            self._positions, self._before, self._base, self._version, start = [], 0, 0, 0, 0
             self._foreign = set()
         if update.led_anew:
             self.store.keep_lead(self.conversation, *ledger.given)
@@ -135,7 +137,8 @@ class Archive:
 
         def renew() -> None:
             while not done.wait(RENEW_EVERY):
-                self.store.renew(claimed)
+                with suppress(StoreError):  # the commit will tell whether it was lost for that
+                    self.store.renew(claimed)
 
         thread = threading.Thread(target=renew, name="compactor-lease", daemon=True)
         thread.start()
@@ -155,7 +158,7 @@ class Archive:
         said = [position for position in self._positions[: made.covered] if position is not None]
         commit = Commit(
             result=made.result,
-            covered=said[-1] + 1 if said else 0,
+            covered=said[-1] + 1 if said else self._base,
             count=self._before + len(said),
             lead=made.result.messages[: made.lead],
             left=made.left,
@@ -166,10 +169,11 @@ class Archive:
         )
         if not self.store.commit(claimed, commit):
             return False
-        self._version = claimed.version + 1
+        self._version, self._base = claimed.version + 1, commit.covered
         if rotate and self._record is not None:
             if logs:
-                self.store.write_log(self._record.id)
+                with suppress(StoreError):  # what would stand in it is kept
+                    self.store.write_log(self._record.id)
             self._record = self.store.view(claimed.conversation_id).session
         return True
 
@@ -184,6 +188,8 @@ class Archive:
         revised = Revision(gone[0] if gone else None, dropped, later)
         added = self.store.revise(self.conversation, revised, ledger.format)
         self._version += bool(gone) + bool(dropped)
+        if gone:
+            self._base = min(self._base, gone[0])
         self._positions[start:] = [position for _, position in added]
 
     def _places(self, made: Made, ledger: Ledger) -> Mapping[int, tuple[str, str]]:

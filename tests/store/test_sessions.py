@@ -643,3 +643,19 @@ print([name for name in sys.modules if name.split(".")[0] in ("sqlalchemy", "ale
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert (run.stdout, run.stderr) == ("[]\n", "")
+
+
+def test_what_a_compaction_left_can_be_compacted_again_without_a_new_message(shared: Store) -> None:
+    session, host = make(shared), conversation(16)
+    session.before_call(host)
+    assert session.state.count == 1
+    handed = list(session.messages)
+    tighter = make(shared, session_id=session.id, overrides={"target": 0.1, "boundaries.tail_budget_ratio": 0.01})
+    assert tighter.compact(handed).outcome is Outcome.COMPACTED
+    assert sent(shared, tighter) == list(tighter.messages)
+    assert len(tighter.messages) < len(handed)
+    assert tighter.undo()
+    assert list(tighter.messages) == handed
+    while tighter.undo():
+        pass
+    assert everything(shared, tighter.id) == host
