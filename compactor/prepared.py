@@ -29,7 +29,7 @@ from compactor.redaction import PatternRedactor, read_patterns, shipped_patterns
 from compactor.state import CompactionState
 from compactor.summarizing.transcript import Call, Turn
 from compactor.templates import VARIABLES as TEMPLATE_VARIABLES
-from compactor.templates import Templates
+from compactor.templates import Templates, render_text
 from compactor.tokens.scaled import scale, scaled
 from compactor.tokens.windows import Window, context_window
 
@@ -161,7 +161,7 @@ def prepare(
         model=model,
         overrides=overrides,
         environ=environ,
-        checks=[roster.problems, lambda draft: template_problems(draft, templates_of)],
+        checks=[roster.problems, lambda draft: template_problems(draft, templates_of), title_problems],
     )
     loaded = _anchored(loaded)
     policy = loaded.policy
@@ -204,6 +204,17 @@ def template_problems(draft: Draft, templates_of: Callable[[Path | None], Templa
             try_out(templates, name, kind)
         except PromptError as error:
             yield draft.problem(key, str(error))
+
+
+def title_problems(draft: Draft) -> Iterator[Problem]:
+    """What is wrong with the title of sessions, which is a template itself."""
+    session = draft.data.get("session")
+    title = session.get("title") if isinstance(session, dict) else None
+    if isinstance(title, str):
+        try:
+            render_text(title, {"base": "Fix the build", "n": 2})
+        except PromptError as error:
+            yield draft.problem(("session", "title"), str(error), "known are base and n")
 
 
 def try_out(templates: Templates, name: str, kind: str) -> None:

@@ -14,6 +14,9 @@ from compactor.session.store.protocol import Keeping
 from compactor.session.store.records import Claim, Commit, Hit, Revision, SessionRecord, View
 from compactor.templates import render_text
 
+_NOTHING = 2**62
+"""A place that no message has: nothing is behind."""
+
 RENEW_EVERY = 10.0
 """Seconds after which a lease is renewed: a third of what it runs for."""
 
@@ -49,6 +52,10 @@ class Archive:
         self._base = 0  # the position up to which the newest compaction covers the log
         self._version = 0
         self._foreign: set[int] = set()  # what other workers have said, which this host may not know of
+        # What is still to be done, also where the store has failed: begin, note the system prompt, keep what is new
+        # from a place on.
+        self._begins = self._leads_anew = False
+        self._behind = _NOTHING
 
     @property
     def session(self) -> SessionRecord | None:
@@ -68,6 +75,7 @@ class Archive:
         positions = [message.position for message in said]
         self._foreign = set(positions).difference(self._positions) if self._positions else set()
         self._positions, self._before, self._base = list(positions), 0, view.covered
+        self._begins, self._leads_anew, self._behind = False, False, _NOTHING
         covered = sum(message.position < view.covered for message in said)
         ledger.restore(
             lead,
@@ -79,30 +87,35 @@ class Archive:
         )
 
     def follow(self, update: Update, ledger: Ledger, *, model: str | None, policy: str) -> None:
-        """Keeps what is new in the host's list."""
-        start = update.start
+        """Keeps what is new in the host's list, and what could not be kept the last time. Raises ``StoreError``."""
         if update.handed_back is not None:
-            covered, kept = update.handed_back
-            self._before += sum(position is not None for position in self._positions[:covered])
-            self._positions[:covered] = [None] * kept
+            covered, kept, verbatim = update.handed_back
+            own = self._positions[covered - verbatim : covered]
+            self._before += sum(position is not None for position in self._positions[: covered - verbatim])
+            self._positions[:covered] = [*[None] * (kept - verbatim), *own]
+        start = min(update.start, len(self._positions), self._behind)
         forks = bool(self._foreign.intersection(self._positions[start:]))
         if forks:  # nobody takes back what others have said: who goes on without it does so in a session of its own
             ledger.restart()
-        if forks or update.change in (Change.FIRST, Change.NEW):
-            lead, system = ledger.given
-            self._record = self.store.begin(
-                lead=lead,
-                system=system,
-                title=self._title,
-                source=self._source,
-                model=model,
-                policy=policy,
-            )
-            self._positions, self._before, self._base, self._version, start = [], 0, 0, 0, 0
-            self._foreign = set()
-        if update.led_anew:
-            self.store.keep_lead(self.conversation, *ledger.given)
-        self._replace(start, update.dropped, ledger)
+        self._begins |= forks or update.change in (Change.FIRST, Change.NEW)
+        self._leads_anew |= update.led_anew
+        self._behind = start
+        if self._begins:
+            self._begin(ledger, model, policy)
+            start = 0
+        elif self._leads_anew:
+            self.store.keep_lead(self.conversation, *ledger.given, ledger.sent)
+        self._leads_anew = False
+        self._replace(start, ledger)
+        self._behind = _NOTHING
+
+    def _begin(self, ledger: Ledger, model: str | None, policy: str) -> None:
+        lead, system = ledger.given
+        self._record = self.store.begin(
+            lead=lead, system=system, title=self._title, source=self._source, model=model, policy=policy
+        )
+        self._positions, self._before, self._base, self._version = [], 0, 0, 0
+        self._foreign, self._begins = set(), False
 
     def search(self, query: str, *, within: str, limit: int) -> list[Hit]:
         """What was said: ``within`` this ``session``, its ``lineage``, or ``all`` that the store keeps."""
@@ -158,7 +171,7 @@ class Archive:
         said = [position for position in self._positions[: made.covered] if position is not None]
         commit = Commit(
             result=made.result,
-            covered=said[-1] + 1 if said else self._base,
+            covered=max(said[-1] + 1 if said else 0, self._base),
             count=self._before + len(said),
             lead=made.result.messages[: made.lead],
             left=made.left,
@@ -177,11 +190,10 @@ class Archive:
             self._record = self.store.view(claimed.conversation_id).session
         return True
 
-    def _replace(self, start: int, dropped: int, ledger: Ledger) -> None:
-        """The host's messages from ``start`` on are those of the ledger; what stood there before is taken back, so many
-        at the end of what the last compaction left among it."""
+    def _replace(self, start: int, ledger: Ledger) -> None:
+        """The host's messages from ``start`` on are those of the ledger; what stood there before is taken back."""
         gone = [position for position in self._positions[start:] if position is not None]
-        dropped += len(self._positions[start:]) - len(gone)
+        dropped = len(self._positions[start:]) - len(gone)
         later = ledger.later(start)
         if not (gone or dropped or later):
             return

@@ -24,14 +24,13 @@ class Update:
     """A look at a conversation: the host's messages from place ``start`` on are new.
 
     Places are those of the host's list without leading system messages. ``handed_back``: the host has gone on with what
-    it was handed: in place of so many messages (covered) it now has so many (kept). ``dropped``: so many at the end of
-    what the last compaction left are gone. ``led_anew``: the leading system messages, or the system prompt, are others.
+    it was handed: in place of so many messages (covered) it now has so many (kept), of which so many at the end are its
+    own (verbatim). ``led_anew``: the leading system messages, or the system prompt, are others.
     """
 
     change: Change
     start: int = 0
-    handed_back: tuple[int, int] | None = None
-    dropped: int = 0
+    handed_back: tuple[int, int, int] | None = None
     led_anew: bool = False
 
 

@@ -60,6 +60,11 @@ class Ledger:
         return self._sent_system
 
     @property
+    def sent(self) -> tuple[Sequence[Raw], Any]:
+        """The leading system messages and the system prompt as they are sent."""
+        return self._sent_lead, self._sent_system
+
+    @property
     def given(self) -> tuple[Sequence[Raw], Any]:
         """The leading system messages and the system prompt as the host gives them."""
         return list(plain(self._lead)), self._system
@@ -191,7 +196,7 @@ class Ledger:
 
     def _follow(self, messages: Sequence[Any], system: Any, noted: Noted, found: Found) -> Update:
         lead, same = found.lead, found.same
-        swapped = (self._covered, self._kept) if found.handed_back else None
+        swapped = (self._covered, self._kept, self._verbatim) if found.handed_back else None
         if found.handed_back:
             self._host, self._covered, self._kept, self._verbatim = list(self._sent.raw), 0, 0, 0
             self._newest = Newest(self._host[-1] if self._host else None)
@@ -207,13 +212,13 @@ class Ledger:
         led_anew = begins not in (self._lead, self._sent_lead) or system not in (self._system, self._sent_system)
         if led_anew:
             self._begin_with(messages[:lead], system, noted)
-        return Update(change, start, swapped, dropped, led_anew)
+        return Update(change, start, swapped, led_anew)
 
     def _add(self, messages: Sequence[Any], lead: int, same: int) -> int:
         """Adds what comes behind the first ``same`` messages; the place from which on messages are new."""
         assert self._host is not None
         untouched = same and messages[lead + same - 1] is self._newest.message and not self._newest.changed()
-        start = same if untouched else max(same - 1, self._covered)
+        start = same if untouched or same < len(self._host) else max(same - 1, self._covered)
         new = list(plain(messages[lead + start :]))
         misfit = self._format.misfit(new)
         if misfit is not None:

@@ -58,26 +58,40 @@ class MemoryStore:
         ]
         return [(place + 1, place) for place in range(first, len(self._log))]
 
-    def keep_lead(self, conversation: str, lead: Sequence[Raw], system: Any) -> None:
+    def keep_lead(self, conversation: str, lead: Sequence[Raw], system: Any, sent: tuple[Sequence[Raw], Any]) -> None:
         self._lead, self._system = list(lead), system
+        self._made = [
+            (replace(made, lead=sent[0], result=replace(made.result, system=sent[1])), before)
+            for made, before in self._made
+        ]
 
     def take_back(self, conversation: str, position: int) -> int:
-        taken = set(range(position, len(self._log))) - self._gone
-        self._gone |= taken
-        while self._made and self._made[-1][0].covered > position:
-            self._state = self._made.pop()[1]
-        self._version += 1
-        return len(taken)
+        return self._take_back(position, shorten=False)
 
     def revise(self, conversation: str, revision: Revision, format_: Format | None = None) -> list[tuple[int, int]]:
+        if revision.start is not None:
+            self._take_back(revision.start, shorten=True)
         if revision.dropped and self._made:
             made, before = self._made[-1]
-            covered = made.covered if revision.start is None else revision.start
-            self._made[-1] = replace(made, left=made.left[: -revision.dropped], covered=covered), before
+            self._made[-1] = replace(made, left=made.left[: max(len(made.left) - revision.dropped, 0)]), before
             self._version += 1
-        if revision.start is not None:
-            self.take_back(conversation, revision.start)
         return self.append(conversation, revision.messages, format_)
+
+    def _take_back(self, position: int, *, shorten: bool) -> int:
+        going = [place for place in range(position, len(self._log)) if place not in self._gone]
+        self._gone.update(going)
+        applying: list[tuple[Commit, CompactionState]] = []
+        for made, before in reversed(self._made):
+            covered = [self._log[place].raw for place in going if place < made.covered]
+            if made.covered <= position:
+                applying.append((made, before))
+            elif shorten and list(made.left[-len(covered) :]) == covered:
+                applying.append((replace(made, left=made.left[: -len(covered)], covered=position), before))
+            elif not applying:
+                self._state = before
+        self._made = applying[::-1]
+        self._version += 1
+        return len(going)
 
     def rewind(self, conversation: str, message_id: int) -> View:
         self.take_back(conversation, self.message(message_id).position + 1)

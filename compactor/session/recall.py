@@ -69,8 +69,9 @@ class RecallTool:
         """Searches, or reads a message. ``arguments`` is the JSON of a tool call, or what it says."""
         try:
             asked = json.loads(arguments) if isinstance(arguments, str) else dict(arguments)
-            return f"{MARK} {self._answer(asked)}"
-        except (ValueError, TypeError, AttributeError, OverflowError) as error:
+            answer = f"{MARK} {self._answer(asked)}"
+            return answer.encode("utf-8", "replace").decode("utf-8")
+        except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
             return (
                 f"{MARK} The arguments cannot be read ({error}). Give 'search' with words, or 'expand' with a handle."
             )

@@ -225,7 +225,8 @@ def test_what_is_taken_back_is_hidden_but_not_deleted(store: Store, at: int) -> 
 
 def test_leading_messages_are_kept_as_they_are_now(shared: Store) -> None:
     conversation = begun(shared, turns(1), lead=[system("Old.")])
-    shared.keep_lead(conversation, [system("New."), system("Newer.")], "apart")
+    lead = [system("New."), system("Newer.")]
+    shared.keep_lead(conversation, lead, "apart", (lead, "apart"))
     assert shared.everything(conversation)[:2] == ([system("New."), system("Newer.")], "apart")
     assert shared.view(conversation).messages == [system("New."), system("Newer."), *turns(1)]
 
@@ -379,7 +380,7 @@ def test_the_end_of_what_a_compaction_left_can_be_taken_off(shared: Store) -> No
     conversation = begun(shared, turns(6))
     assert committed(shared, conversation, made(6, [SUMMARY, *turns(3, 3)]))
     version = shared.view(conversation).version
-    assert shared.revise(conversation, Revision(4, 2, ())) == []
+    assert shared.revise(conversation, Revision(4, 0, ())) == []
     view = shared.view(conversation)
     assert view.messages == [SUMMARY, *turns(1, 3)]
     assert (view.covered, view.state.count) == (4, 1)

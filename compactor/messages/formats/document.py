@@ -204,11 +204,15 @@ def dump_json(value: Any, indent: int | None = None) -> str:
 
 
 def _has_written(value: Any) -> bool:
-    waiting = [value]
+    waiting, seen = [value], set()
     while waiting:
         item = waiting.pop()
         if isinstance(item, Written):
             return True
+        if isinstance(item, (dict, list, tuple)):
+            if id(item) in seen:
+                continue
+            seen.add(id(item))
         if isinstance(item, dict):
             waiting.extend(item.values())
         elif isinstance(item, (list, tuple)):

@@ -111,15 +111,14 @@ def undo(connection: Connection, conversation: str, *, now: float) -> bool:
     return True
 
 
-def shorten(connection: Connection, conversation: str, dropped: int, covered: int | None) -> None:
-    """Takes messages off the end of what the newest compaction left."""
+def shorten(connection: Connection, conversation: str, dropped: int) -> None:
+    """Takes messages off the end of what the newest compaction left; they were never said as they stand there."""
     row = locked(connection, conversation)
     last = newest(connection, conversation)
     if last is None:
         return
     left = from_json(last["left"])
-    values = {"left": as_json(left[: len(left) - dropped])}
     changed = update(compactions).where(compactions.c.id == last["id"])
-    connection.execute(changed.values(**values, covered=last["covered"] if covered is None else covered))
+    connection.execute(changed.values(left=as_json(left[: max(len(left) - dropped, 0)])))
     bump = update(conversations).where(conversations.c.id == conversation)
     connection.execute(bump.values(version=row["version"] + 1))

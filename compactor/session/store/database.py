@@ -43,7 +43,7 @@ class Database:
         try:
             self.engine = self._engine()
             self._migrate()
-        except (SQLAlchemyError, OSError, ImportError, ValueError) as error:
+        except (SQLAlchemyError, OSError, ImportError, ValueError, RuntimeError) as error:
             raise StoreError(f"the session store {self.shown} cannot be opened: {_first_line(error)}") from error
 
     @property

@@ -10,7 +10,7 @@ from compactor.errors import StoreError
 from compactor.extension.protocols import Format
 from compactor.messages.message import Raw
 from compactor.session.store.naming import session_id
-from compactor.session.store.rows import as_json, message_values, state_json
+from compactor.session.store.rows import as_json, from_json, message_values, state_json
 from compactor.session.store.tables import compactions, conversations, messages, sessions
 from compactor.session.store.texts import storable
 from compactor.state import CompactionState
@@ -98,25 +98,42 @@ def append(
     return [(name, first + place) for place, name in enumerate(ids)]
 
 
-def take_back(connection: Connection, conversation: str, position: int, *, now: float) -> int:
-    """Takes back what was said from ``position`` on, and the compactions that cover any of it; how many messages."""
+def take_back(connection: Connection, conversation: str, position: int, *, now: float, shorten: bool = False) -> int:
+    """Takes back what was said from ``position`` on, and the compactions that cover any of it; how many messages.
+
+    With ``shorten``, a compaction that had left just those messages as they were, at its end, stays without them.
+    """
     row = locked(connection, conversation)
-    gone = update(messages).where(
-        messages.c.conversation_id == conversation, messages.c.position >= position, messages.c.gone_at.is_(None)
+    there = (
+        messages.c.conversation_id == conversation,
+        messages.c.position >= position,
+        messages.c.gone_at.is_(None),
     )
-    count = connection.execute(gone.values(gone_at=now)).rowcount
+    going = [
+        (place, raw) for place, raw in connection.execute(select(messages.c.position, messages.c.raw).where(*there))
+    ]
+    connection.execute(update(messages).where(*there).values(gone_at=now))
     covering = select(compactions).where(
         compactions.c.conversation_id == conversation,
         compactions.c.covered > position,
         compactions.c.undone_at.is_(None),
     )
-    state = row["state"]
+    state, stays = row["state"], False
     for made in connection.execute(covering.order_by(compactions.c.id.desc())).mappings().all():
-        withdraw(connection, made, "rewind", now)
-        state = made["state_before"]
+        covered = [raw for place, raw in sorted(going) if place < made["covered"]]
+        left = from_json(made["left"])
+        this = update(compactions).where(compactions.c.id == made["id"])
+        if shorten and list(map(as_json, left[-len(covered) :])) == covered:
+            connection.execute(this.values(left=as_json(left[: -len(covered)]), covered=position))
+            stays = True
+        elif stays:  # a later one still applies: only an undo of that would come back to this one
+            connection.execute(this.values(undone_at=now))
+        else:
+            withdraw(connection, made, "rewind", now)
+            state = made["state_before"]
     changed = update(conversations).where(conversations.c.id == conversation)
     connection.execute(changed.values(version=row["version"] + 1, state=state))
-    return int(count)
+    return len(going)
 
 
 def withdraw(connection: Connection, made: RowMapping, reason: str, now: float) -> None:
@@ -130,10 +147,18 @@ def withdraw(connection: Connection, made: RowMapping, reason: str, now: float) 
     connection.execute(ended.values(ended_at=None, end_reason=None))
 
 
-def keep_lead(connection: Connection, conversation: str, lead: Sequence[Raw], system: Any) -> None:
-    """Notes the system prompt as it is now."""
-    values = {"lead": as_json(list(lead)), "system": None if system is None else as_json(system)}
-    connection.execute(update(conversations).where(conversations.c.id == conversation).values(**values))
+def keep_lead(
+    connection: Connection, conversation: str, lead: Sequence[Raw], system: Any, sent: tuple[Sequence[Raw], Any]
+) -> None:
+    """Notes the system prompt as it is now; ``sent`` as it is sent while a compaction applies."""
+    row = update(conversations).where(conversations.c.id == conversation)
+    connection.execute(row.values(**_lead_values(lead, system)))
+    applying = compactions.c.conversation_id == conversation, compactions.c.undone_at.is_(None)
+    connection.execute(update(compactions).where(*applying).values(**_lead_values(*sent)))
+
+
+def _lead_values(lead: Sequence[Raw], system: Any) -> dict[str, str | None]:
+    return {"lead": as_json(list(lead)), "system": None if system is None else as_json(system)}
 
 
 def current_session(connection: Connection, conversation: str) -> str:

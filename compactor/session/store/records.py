@@ -97,8 +97,9 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """What is new in a conversation: from position ``start`` on it is taken back (None: nothing is), the last
-    ``dropped`` messages of what the newest compaction left as well, and ``messages`` are said instead."""
+    """What is new in a conversation: from position ``start`` on it is taken back (None: nothing is), and the last
+    ``dropped`` messages of what the newest compaction left beside that; ``messages`` are said instead.
+    """
 
     start: int | None
     dropped: int

@@ -5,6 +5,7 @@ from typing import Any
 
 from sqlalchemy import RowMapping
 
+from compactor.errors import InputError, StoreError
 from compactor.extension.protocols import Format
 from compactor.messages.formats.document import dump_json, read_json
 from compactor.messages.message import Raw
@@ -14,13 +15,19 @@ from compactor.state import CompactionState
 
 
 def as_json(value: Any) -> str:
-    """A value as JSON text, its keys in their order."""
-    return dump_json(value)
+    """A value as JSON text, its keys in their order. Raises ``StoreError`` for what JSON cannot say."""
+    try:
+        return dump_json(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise StoreError(f"a message cannot be kept, for it is no JSON: {error}") from error
 
 
 def from_json(text: str | None) -> Any:
-    """The inverse of ``as_json``; None for nothing."""
-    return None if text is None else read_json(text)
+    """The inverse of ``as_json``; None for nothing. Raises ``StoreError`` for what somebody else has written."""
+    try:
+        return None if text is None else read_json(text)
+    except (ValueError, InputError) as error:
+        raise StoreError(f"the store is damaged: {error}") from error
 
 
 def state_json(state: CompactionState) -> str:

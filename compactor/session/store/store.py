@@ -54,6 +54,12 @@ class Store:
         """Closes the connections; the store is opened again when it is used."""
         self._database.close()
 
+    def __enter__(self) -> "Store":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def begin(
         self,
         *,
@@ -95,10 +101,11 @@ class Store:
         with self._database.writing() as connection:
             return log.append(connection, conversation, messages, format_ or OpenAIChat(), now=self._clock())
 
-    def keep_lead(self, conversation: str, lead: Sequence[Raw], system: Any) -> None:
-        """Notes leading system messages and system prompt as they are now."""
+    def keep_lead(self, conversation: str, lead: Sequence[Raw], system: Any, sent: tuple[Sequence[Raw], Any]) -> None:
+        """Notes leading system messages and system prompt as they are now; ``sent`` as they are sent while a compaction
+        applies, with its note."""
         with self._database.writing() as connection:
-            log.keep_lead(connection, conversation, lead, system)
+            log.keep_lead(connection, conversation, lead, system, sent)
 
     def take_back(self, conversation: str, position: int) -> int:
         """Takes back what was said from a position on, and compactions that cover any of it; how many messages."""
@@ -108,10 +115,10 @@ class Store:
     def revise(self, conversation: str, revision: Revision, format_: Format | None = None) -> list[tuple[int, int]]:
         """Takes back and says anew, all at once; the id and the position of each message that was said."""
         with self._database.writing() as connection:
-            if revision.dropped:
-                commits.shorten(connection, conversation, revision.dropped, revision.start)
             if revision.start is not None:
-                log.take_back(connection, conversation, revision.start, now=self._clock())
+                log.take_back(connection, conversation, revision.start, now=self._clock(), shorten=True)
+            if revision.dropped:
+                commits.shorten(connection, conversation, revision.dropped)
             if not revision.messages:
                 return []
             return log.append(connection, conversation, revision.messages, format_ or OpenAIChat(), now=self._clock())
