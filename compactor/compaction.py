@@ -1,10 +1,10 @@
 """One compaction from a decision to its result."""
 
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from compactor.conversation import Conversation
 from compactor.errors import PluginError, PromptError
@@ -24,6 +24,8 @@ from compactor.verdict import Case
 
 Steps = Generator[Step, Any, CompactionResult]
 """Yields the calls of summarisers and plugins, is sent their answers, returns the result."""
+
+StepT = TypeVar("StepT")
 
 _STATE_SHARE = 5
 """Restated state may take a fifth of the target (of the window, without one): it must not crowd out the rest."""
@@ -166,6 +168,27 @@ class Compaction:
             compaction_count=conversation.count,
             warnings=ready.warnings,
         )
+
+
+def first_that_changes(
+    decision: Decision,
+    make: Callable[[Decision], Generator[StepT, Any, CompactionResult]],
+    decide_without: Callable[[frozenset[str]], Decision],
+) -> Generator[StepT, Any, tuple[Decision, CompactionResult]]:
+    """The compaction that a decision asks for, and the decision.
+
+    A rule that only prunes and finds nothing to prune leaves it to the next one that is true: ``decide_without`` asks
+    the rules but for those of these names.
+    """
+    result = yield from make(decision)
+    tried: frozenset[str] = frozenset()
+    while decision.only_prunes and not result.changed:
+        tried |= {str(decision.rule)}
+        decision = decide_without(tried)
+        if not decision.due:
+            break
+        result = yield from make(decision)
+    return decision, result
 
 
 class _Stopwatch:

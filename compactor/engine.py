@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from compactor.checking import decided, measure
-from compactor.compaction import Compaction, Steps
+from compactor.compaction import Compaction, Steps, first_that_changes
 from compactor.conversation import Conversation, read_conversation
 from compactor.errors import PluginError
 from compactor.extension.functions import Function
@@ -201,14 +201,11 @@ class Compactor:
             return compaction(unknown, 0).case().unchanged(Outcome.FAILED, unknown.reason)
         if not decision.due:
             return compaction(decision, numbers.estimated).case().unchanged(Outcome.NOT_NEEDED, decision.reason)
-        result = yield from compaction(decision, numbers.estimated).steps()
-        tried: frozenset[str] = frozenset()
-        while decision.only_prunes and not result.changed:  # a rule that had nothing to prune leaves it to the next
-            tried |= {str(decision.rule)}
-            decision = decided(ready, numbers, state, request.at, without=tried)
-            if not decision.due:
-                break
-            result = yield from compaction(decision, numbers.estimated).steps()
+        _, result = yield from first_that_changes(
+            decision,
+            lambda chosen: compaction(chosen, numbers.estimated).steps(),
+            lambda tried: decided(ready, numbers, state, request.at, without=tried),
+        )
         return result
 
 

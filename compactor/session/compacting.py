@@ -64,6 +64,7 @@ class Compactions:
             archive.store.release(claimed)
 
     def begin_in_background(self, decision: Decision) -> None:
+        """Begins a compaction that ``use_background`` puts to use at a later call."""
         self.background = BackgroundCompaction(self._compaction(decision), self._standing.ledger.lead)
         self._events.tell(EventKind.BACKGROUND, f"compacting in the background ({decision.reason})")
 
@@ -80,13 +81,15 @@ class Compactions:
         except CompactorError as error:
             self._events.tell(EventKind.BACKGROUND, str(error))
             return
-        if result is None or covered is None or not self._standing.compactor.policy.enabled:
-            message = "what was made in the background is thrown away: the messages that it covers have changed"
-            self._events.tell(EventKind.BACKGROUND, message)
+        enabled = self._standing.compactor.policy.enabled
+        if result is None or covered is None or not enabled:
+            why = "the messages that it covers have changed" if enabled else "the policy is no longer enabled"
+            self._events.tell(EventKind.BACKGROUND, f"what was made in the background is thrown away: {why}")
             return
         claimed = self._standing.archive.claim()
-        if claimed is None:
-            return  # somebody else is at it
+        if claimed is None:  # another worker is at it: the next call tries again, and finds out what became of that
+            self.background = background
+            return
         try:
             if self._standing.archive.is_current(claimed):
                 self._take_over(Made(result, background.lead, covered), claimed)
@@ -100,8 +103,8 @@ class Compactions:
         ready, compactor = standing.ready, standing.compactor
         return Compaction(
             ready=ready.under(decision.by),
-            conversation=standing.ledger.read(self._standing.state),
-            state=self._standing.state,
+            conversation=standing.ledger.read(standing.state),
+            state=standing.state,
             decision=decision,
             tokens=ready.scaled(standing.ledger.size.tokens),
             host_state=compactor.host_state,

@@ -7,6 +7,7 @@ from collections.abc import Generator
 from dataclasses import replace
 from typing import Any
 
+from compactor.compaction import first_that_changes
 from compactor.contributors import largest
 from compactor.errors import CannotFit, StoreError
 from compactor.messages.message import Raw
@@ -88,14 +89,11 @@ class Keeper:
             self._compactions.begin_in_background(decision)
         if not decision.due or decision.background:
             return self._outgoing(decision)
-        result = yield from self._compactions.compacted(decision)
-        tried: frozenset[str] = frozenset()
-        while decision.only_prunes and not result.changed:  # a rule that had nothing to prune leaves it to the next
-            tried |= {str(decision.rule)}
-            decision = self._decided(without=tried)
-            if not decision.due or decision.background:
-                break
-            result = yield from self._compactions.compacted(decision)
+        decision, result = yield from first_that_changes(
+            decision,
+            self._compactions.compacted,
+            lambda tried: self._standing.decided(self._standing.moment, background=False, without=tried),
+        )
         if result.outcome is not Outcome.BUSY:
             self._standing.follow(request)  # the host may have added messages in the meantime
         if result.outcome in _HOPELESS and self._is_too_large:
@@ -179,14 +177,11 @@ class Keeper:
         self._attempt += 1
         told = f"the provider refused the request as too large (attempt {self._attempt} of {most}): {said}"
         self._events.tell(EventKind.REFUSED, told)
-        result = yield from self._smaller(decision, refusal)
-        tried: frozenset[str] = frozenset()
-        while decision.only_prunes and not result.changed:
-            tried |= {str(decision.rule)}
-            decision = standing.decided_on(refusal, self._attempt, without=tried)
-            if not decision.due:
-                break
-            result = yield from self._smaller(decision, refusal)
+        decision, result = yield from first_that_changes(
+            decision,
+            lambda chosen: self._smaller(chosen, refusal),
+            lambda tried: standing.decided_on(refusal, self._attempt, without=tried),
+        )
         if not result.changed:
             raise self._refused_for_good(said, result.reason) from error
         return self._outgoing(decision, result)
@@ -224,9 +219,9 @@ class Keeper:
         if self._standing.look_at(request) in (Change.REWOUND, Change.NEW):
             self._attempt = 0
 
-    def _decided(self, without: frozenset[str] = frozenset()) -> Decision:
+    def _decided(self) -> Decision:
         standing = self._standing
-        return standing.decided(standing.moment, background=self._compactions.background is None, without=without)
+        return standing.decided(standing.moment, background=self._compactions.background is None)
 
     def _outgoing(self, decision: Decision, result: CompactionResult | None = None) -> Outgoing:
         standing = self._standing
